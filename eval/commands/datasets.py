@@ -44,7 +44,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a dataset holds, and which of its videos and worlds are here; nothing is built from videos."""
-    from eval.datasets import check_availability, ensure_text_worlds, load_dataset
+    from eval.datasets import availability_record, ensure_text_worlds, load_dataset
     from eval.scoring import check_protocol
     from world_api.core.faults import EvalFault
 
@@ -57,7 +57,7 @@ def check(
         check_protocol(found.protocol)
     except EvalFault as fault:
         bad_scoring = fault.message
-    record = check_availability(found, store, bad_scoring=bad_scoring).record()
+    record = availability_record(found, store, bad_scoring=bad_scoring)
     show(record, as_json=as_json, text=lambda: _page(record))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,8 @@ from world_api.terminal import progress_bars, show
 
 if TYPE_CHECKING:
     from eval.report import WrittenReport
-    from eval.runs.stored_run import Gone, Run
-    from eval.scoring.labels import GivenAnswer
+    from eval.runs.stored_run import Gone
+    from eval.scoring.labels import ArmAnswer
 
 
 _MOST_FRAMES = 400
@@ -198,11 +198,14 @@ def label(
     Set "right" of each to true or false. Then videoworld eval judge --judge-model M --pairs FILE measures a judge on them, and
     with --take FILE the run's tables say how far its scorers agree with them.
     """
+    from eval.runs.scoring import answers_of
     from eval.runs.stored_run import read_run
+    from eval.scoring import AnswerToScore
 
     if (out is None) == (take is None):
         raise EvalFault("bad_options", "nothing to do, or two things at once", hint="give either --out or --take")
-    answers = _answers(read_run(run))
+    found = answers_of(read_run(run))
+    answers = ((cell.arm.name, one) for cell, _, one in found if isinstance(one, AnswerToScore))
     record, text = {}, ""
     if out is not None:
         record = _drawn(answers, run, out, per_arm=per_arm, seed=seed)
@@ -216,7 +219,7 @@ def label(
     show(record, as_json=as_json, text=lambda: text)
 
 
-def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
+def _drawn(answers: Iterable[ArmAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
     from eval.scoring.labels import arms_beside, draw_to_label, write_to_label
     from eval.tables.study import LABELS
 
@@ -230,7 +233,7 @@ def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int
     return {"pairs": len(arms), "file": str(out), "arms": str(arms_beside(out))}
 
 
-def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
+def _taken(answers: Iterable[ArmAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
     from eval.scoring.labels import merged, of_these, own_pairs, pairs_text, read_pairs
     from eval.tables.study import LABELS
     from world_api.core.files import write_atomically
@@ -252,23 +255,3 @@ def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) ->
         "labelled": len(kept),
         "labels": str(file),
     }
-
-
-def _answers(run: Run) -> Iterator[GivenAnswer]:
-    from eval.scoring.labels import GivenAnswer
-    from world_api.core.faults import EpisodeFault
-
-    for cell, lines in run.by_cell():
-        for line in lines:
-            try:
-                episode = run.episode(line)
-            except EpisodeFault:  # what cannot be read counts as wrong elsewhere, and cannot be labelled
-                continue
-            if episode is not None:
-                yield GivenAnswer(
-                    sample=line.sample,
-                    arm=cell.arm.name,
-                    item=run.item(line),
-                    value=episode.value,
-                    answer=episode.answer,
-                )

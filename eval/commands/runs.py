@@ -216,32 +216,26 @@ def compare(
     know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
     from eval.commands.results import record_of, text_of
-    from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.scheduler import progress_display, progress_text
-    from world_api.core.execution import SystemClock
+    from eval.report.own_video import compare_own
+    from eval.runs.scheduler import progress_text
     from world_api.operations import WITHOUT
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
-    wanted = OwnComparison(
-        video=video,
-        questions=questions,
-        out=out if out is not None else Path("comparisons") / video.stem,
-        store=store,
-        libraries=tools or [_USUAL_LIBRARY],
-        model=model or "rule-based",
-        wire=wire,
-        exposure=exposure,
-        without=[name.removeprefix(WITHOUT) for name in without or ()],
-        seeds=seeds or [1],
-        judge=judge,
-        prices=prices,
-        budget={key: value for key, value in budget.items() if value is not None},
-    )
-    clock = SystemClock()
-    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
-        outcome, written = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    text = progress_text(outcome.tally)
+    settings = {
+        "model": model or "rule-based",
+        "wire": wire,
+        "without": [name.removeprefix(WITHOUT) for name in without or ()],
+        "seeds": seeds or [1],
+        "budgets": {"usual": {key: value for key, value in budget.items() if value is not None}},
+        "prices": None if prices is None else str(prices.resolve()),
+        "judge": judge,
+    }
+    done, written = compare_own(
+        video, questions, out if out is not None else Path("comparisons") / video.stem, store=store,
+        libraries=tools or [_USUAL_LIBRARY], exposure=exposure, settings=settings, as_json=as_json,
+    )  # fmt: skip
+    text = progress_text(done.outcome.tally)
     text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
     report = None if written is None else record_of(written)
-    show(outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
-    end_command(outcome.ended.fault, interrupted=outcome.ended.interrupted, as_json=as_json)
+    show(done.record() | {"report": report}, as_json=as_json, text=lambda: text)
+    end_command(done.fault, interrupted=done.outcome.ended.interrupted, as_json=as_json)

@@ -134,12 +134,12 @@ def diff(
 
     In a terminal of fewer than 120 columns one is below the other.
     """
-    from eval.tables import flip_text, flipped, flips_of, opened_study, paired_groups
+    from eval.tables import flip_text, flips_of, opened_study, paired_groups
 
     read, study = opened_study(run)
     found = paired_groups(study, arm, against, filters.texts())
     pairs = found.pairs
-    chosen = flipped(pairs, only)
+    chosen = [*(pairs.better if only != "b" else ()), *(pairs.worse if only != "a" else ())]
     flips = flips_of(read, chosen[skip : skip + limit])
     record: dict[str, Any] = {
         "a": arm,

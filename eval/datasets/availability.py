@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,107 +27,64 @@ _BEST: tuple[WorldState, ...] = ("there", "unfinished", "other", "damaged", "mis
 RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Availability:
-    """The state of a dataset's worlds by video id, and problems of its questions.
+def availability_record(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> dict[str, Any]:
+    """Return the state of a dataset's worlds in a store and its subfolders named after profiles, as JSON.
 
-    ``profiles`` are those of the worlds found. ``late`` are ids of questions whose evidence begins after the last
-    second of the world; ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is
+    It has counts of questions, videos and worlds, the ids of questions whose evidence begins after the last second of
+    their world (``late``), and messages about questions that their split does not allow (``leaks``). ``bad_scoring`` is
     the message of a fault of the dataset's scorers, or "".
-    """
-
-    dataset: Dataset
-    store: Path
-    worlds: Mapping[str, WorldState]
-    profiles: Mapping[str, tuple[str, ...]]
-    late: tuple[str, ...] = ()
-    unknown_domains: tuple[str, ...] = ()
-    leaks: tuple[str, ...] = ()
-    bad_scoring: str = ""
-
-    def videos(self) -> tuple[str, ...]:
-        """Return the ids of the videos with questions, sorted."""
-        return tuple(sorted({item.video_id for item in self.dataset.items}))
-
-    def askable(self) -> int:
-        """Return how many questions can be asked now: those whose video or world is on this machine."""
-        missing = set(self.dataset.missing)
-        return sum(item.video_id not in missing or self.worlds[item.video_id] == "there" for item in self.dataset.items)
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form, with counts of questions, videos and worlds."""
-        from world_api.build.truth import truth_path
-
-        data = self.dataset
-        videos = [data.videos[video_id] for video_id in self.videos() if video_id in data.videos]
-        states = Counter(self.worlds.values())
-        return {
-            "name": data.name,
-            "hash": data.hash,
-            "protocol": {key: data.protocol[key] for key in ("name", "hash") if key in data.protocol} or None,
-            "questions": len(data.items),
-            "askable": self.askable(),
-            "kinds": _counted(item.question.kind for item in data.items),
-            "domains": _counted(item.domain for item in data.items),
-            "contents": _counted(item.content for item in data.items),
-            "splits": _counted(item.split for item in data.items),
-            "as_of": sum(item.question.as_of is not None for item in data.items),
-            "with_evidence": sum(bool(item.spans) for item in data.items),
-            "left_out": {"questions": len(data.left_out), "reasons": _counted(item.reason for item in data.left_out)},
-            "late": list(self.late),
-            "unknown_domains": list(self.unknown_domains),
-            "leaks": list(self.leaks),
-            "bad_scoring": self.bad_scoring,
-            "videos": {
-                "asked_about": len(self.videos()),
-                "there": sum(video.is_there and video.text is None for video in videos),
-                "texts": sum(video.text is not None for video in videos),
-                "with_subtitles": sum(video.subtitles is not None for video in videos),
-                "with_truth": sum(video.path is not None and truth_path(video.path).is_file() for video in videos),
-                "missing": list(data.missing),
-                "missing_hash": data.missing_hash,
-            },
-            "worlds": {
-                "store": str(self.store),
-                **{state: states.get(state, 0) for state in ("there", "missing", "other", "unfinished", "damaged")},
-                "profiles": dict(sorted(Counter(name for names in self.profiles.values() for name in names).items())),
-                "states": dict(self.worlds),
-            },
-        }
-
-
-def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Return the state of a dataset's worlds in a store and its subfolders named after profiles, with ``bad_scoring``.
 
     Raises StoreFault: ``bad_video_id``.
     """
+    from world_api.build.truth import truth_path
+
+    items, files = dataset.items, dataset.videos
     states: dict[str, WorldState] = {}
-    profiles: dict[str, tuple[str, ...]] = {}
+    profiles: Counter[str] = Counter()
     ends: dict[str, float] = {}
     stores = [store, *(store / name for name in RUN_PROFILES if (store / name).is_dir())]
-    for video_id in sorted({item.video_id for item in dataset.items}):
-        video = dataset.videos.get(video_id, VideoFile(video_id=video_id))
-        found = [_look(place, video) for place in stores]
+    for video_id in sorted({item.video_id for item in items}):
+        found = [_look(place, files.get(video_id, VideoFile(video_id=video_id))) for place in stores]
         states[video_id] = min((state for state, _ in found), key=_BEST.index)
         there = [manifest for _, manifest in found if manifest is not None]
-        if there:
-            profiles[video_id] = tuple(sorted(manifest.profile for manifest in there))
-            ends[video_id] = max(manifest.video.duration for manifest in there)
-    known = set(packaged_domains())
-    return Availability(
-        dataset=dataset,
-        store=store,
-        worlds=states,
-        profiles=profiles,
-        late=tuple(
-            item.id
-            for item in dataset.items
-            if any(span.start > ends.get(item.video_id, math.inf) for span in item.spans)
-        ),
-        unknown_domains=tuple(sorted({item.domain for item in dataset.items if item.domain} - known)),
-        leaks=tuple(_leaks(dataset, known)),
-        bad_scoring=bad_scoring,
-    )
+        profiles.update(manifest.profile for manifest in there)
+        ends[video_id] = max((manifest.video.duration for manifest in there), default=math.inf)
+    videos = [files[video_id] for video_id in states if video_id in files]
+    known, missing, counts = set(packaged_domains()), set(dataset.missing), Counter(states.values())
+    protocol = {key: dataset.protocol[key] for key in ("name", "hash") if key in dataset.protocol}
+    return {
+        "name": dataset.name,
+        "hash": dataset.hash,
+        "protocol": protocol or None,
+        "questions": len(items),
+        "askable": sum(item.video_id not in missing or states[item.video_id] == "there" for item in items),
+        "kinds": _counted(item.question.kind for item in items),
+        "domains": _counted(item.domain for item in items),
+        "contents": _counted(item.content for item in items),
+        "splits": _counted(item.split for item in items),
+        "as_of": sum(item.question.as_of is not None for item in items),
+        "with_evidence": sum(bool(item.spans) for item in items),
+        "left_out": {"questions": len(dataset.left_out), "reasons": _counted(one.reason for one in dataset.left_out)},
+        "late": [item.id for item in items if any(span.start > ends[item.video_id] for span in item.spans)],
+        "unknown_domains": sorted({item.domain for item in items if item.domain} - known),
+        "leaks": list(_leaks(dataset, known)),
+        "bad_scoring": bad_scoring,
+        "videos": {
+            "asked_about": len(states),
+            "there": sum(video.is_there and video.text is None for video in videos),
+            "texts": sum(video.text is not None for video in videos),
+            "with_subtitles": sum(video.subtitles is not None for video in videos),
+            "with_truth": sum(video.path is not None and truth_path(video.path).is_file() for video in videos),
+            "missing": sorted(missing),
+            "missing_hash": dataset.missing_hash,
+        },
+        "worlds": {
+            "store": str(store),
+            **{state: counts[state] for state in ("there", "missing", "other", "unfinished", "damaged")},
+            "profiles": dict(sorted(profiles.items())),
+            "states": states,
+        },
+    }
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:

@@ -5,23 +5,25 @@ Files that cannot be read raise ``EvalFault``: ``dataset_unreadable``, ``dataset
 
 from __future__ import annotations
 
+import json
 import lzma
 import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from world_api.core.canonical import is_deep, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import open_regular
+from world_api.core.identifiers import did_you_mean
 
 #: Returns the line number of a place in a file.
 LineOf = Callable[[tuple[int | str, ...]], int]
@@ -146,20 +148,43 @@ def validated(shape: type[Shape], value: object, name: str, hint: str, line: Lin
     try:
         return shape.model_validate(value)
     except ValidationError as error:
-        faults = [_explained(shape, item["loc"], item["type"], item["msg"], line) for item in error.errors()[:8]]
+        faults = [
+            (f"line {line(item['loc'])}: " if line is not None else "") + explained(shape, item)
+            for item in error.errors()[:8]
+        ]
         raise bad(f"{name}: " + "; ".join(faults), hint) from None
 
 
-def _explained(
-    shape: type[BaseModel], place: tuple[int | str, ...], kind: str, message: str, line: LineOf | None
-) -> str:
-    name = ".".join(map(str, place))[:80] or "the file"
-    where = f"line {line(place)}: " if line is not None and kind != "missing" else ""
-    if kind == "missing":
-        return f"{name} is missing"
-    if kind == "extra_forbidden":
-        return f"{where}{name} is not a key here; the keys are {', '.join(shape.model_fields)}"
-    return f"{where}{name}: {message[0].lower()}{message[1:]}"
+def explained(shape: type[BaseModel], error: Mapping[str, Any]) -> str:
+    """Return an error of pydantic about a value of ``shape`` as a message: the path of keys, and what is wrong there."""
+    place = [part for part in error["loc"] if part != "[key]"]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")[:80]
+    path = path or "the file"
+    match error["type"]:
+        case "missing":
+            return f"{path} is missing"
+        case "extra_forbidden":
+            for part in place[:-1]:
+                if isinstance(part, str) and part in shape.model_fields:
+                    shape = _model_in(shape.model_fields[part].annotation) or shape
+            known = tuple(shape.model_fields)
+            hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
+            return f"{path} is not a key here; {hint}"
+        case "string_pattern_mismatch":
+            return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
+        case "too_short":
+            return f"{path} is empty; give at least one"
+        case "value_error":
+            return f"{path}: {error['msg'].removeprefix('Value error, ')}"
+    given = json.dumps(error["input"], ensure_ascii=False, default=str)[:60]
+    return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}, not {given}"
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model inside an annotation such as ``list[Model] | None``; None if there is none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for item in get_args(annotation) if (found := _model_in(item)) is not None), None)
 
 
 MAX_FILES = 10_000

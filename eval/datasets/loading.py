@@ -17,9 +17,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -182,32 +182,30 @@ _LABEL_BYTES = 32 * 2**20
 BLANK = "(blank)"
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkSelection:
-    """What a user selects of a benchmark: the name, folders of videos and subtitles, task domains, and the questions.
+def assemble(
+    entries: Iterable[Raw | SkippedEntry],
+    protocol: Protocol,
+    name: str,
+    *,
+    videos: Path | None = None,
+    subtitles: Path | None = None,
+    domains: Mapping[str, str] = MappingProxyType({}),
+    only: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Dataset:
+    """Make a dataset, called ``name``, from entries; ``videos`` and ``subtitles`` are folders of such files.
 
-    ``only`` keeps questions that have, for each label, one of the values. ``domains`` maps published question ids to
-    domains.
+    ``domains`` maps published question ids to task domains. ``only`` keeps questions that have, for each label, one of
+    the values. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``.
     """
-
-    name: str
-    videos: Path | None = None
-    subtitles: Path | None = None
-    domains: Mapping[str, str] = field(default_factory=dict)
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
-    """Make a dataset from entries. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``."""
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}
-    videos = _Videos(wanted)
+    files = _Videos(videos, subtitles)
     for entry in entries:
         if isinstance(entry, SkippedEntry):
             left_out.append(entry)
             continue
-        if not _is_wanted(entry, wanted.only):
+        if not _is_wanted(entry, only):
             continue
         try:
             question, also = _question(entry)
@@ -217,40 +215,40 @@ def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: 
             left_out.append(SkippedEntry(where=entry.where, reason=reason))
             continue
         if len(items) >= MAX_ITEMS:
-            raise EvalFault("dataset_too_large", f"{wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
+            raise EvalFault("dataset_too_large", f"{name} has more than {MAX_ITEMS:,} questions", hint="")
         own = _own_id(entry.id, given)
         item = Item(
             id=own,
-            video_id=videos.id_of(entry),
+            video_id=files.id_of(entry),
             question=question,
             answer=entry.answer,
             also=also,
             spans=spans,
-            domain=wanted.domains.get(entry.id) or protocol.domain_of(entry.question, entry.labels),
+            domain=domains.get(entry.id) or protocol.domain_of(entry.question, entry.labels),
             content=entry.content,
             labels=entry.labels if own == entry.id else {**entry.labels, "published_id": entry.id},
         )
         items.append(item)
     if not items:
         why = f" ({left_out[0].where}: {left_out[0].reason})" if left_out else ""
-        raise bad(f"{wanted.name}: no question can be asked{why}", "give the files as they were published")
+        raise bad(f"{name}: no question can be asked{why}", "give the files as they were published")
     # Recorded with the figures: the whole file, its hash, and the user's changes.
     recorded = {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name)}
-    if wanted.only:
-        recorded["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
-    if wanted.domains:
-        recorded["domain_labels"] = content_hash(dict(wanted.domains))
+    if only:
+        recorded["only"] = {label: list(values) for label, values in sorted(only.items())}
+    if domains:
+        recorded["domain_labels"] = content_hash(dict(domains))
     return Dataset(
-        name=wanted.name,
+        name=name,
         items=tuple(items),
-        videos=videos.files,
+        videos=files.files,
         protocol=recorded,
         hash=dataset_hash(tuple(items), recorded),
         left_out=tuple(left_out),
     )
 
 
-def _is_wanted(entry: Raw, only: Mapping[str, tuple[str, ...]]) -> bool:
+def _is_wanted(entry: Raw, only: Mapping[str, Sequence[str]]) -> bool:
     for name, values in only.items():
         there = entry.labels.get(name) if name != "content" else entry.content
         listed = there if isinstance(there, list | tuple) else [there]
@@ -273,10 +271,10 @@ def _own_id(published: str, given: dict[str, int]) -> str:
 class _Videos:
     """The videos of the entries by id, and their files."""
 
-    def __init__(self, wanted: BenchmarkSelection) -> None:
+    def __init__(self, videos: Path | None, subtitles: Path | None) -> None:
         self.files: dict[str, VideoFile] = {}
-        self._subtitles = wanted.subtitles
-        self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
+        self._subtitles = subtitles
+        self._folder = VideoFolder(videos) if videos is not None else None
         self._ids: dict[str, str] = {}
 
     def id_of(self, entry: Raw) -> str:
@@ -395,16 +393,17 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     if described.adapter not in ADAPTERS:
         message = f"there is no adapter {described.adapter[:80]!r}"
         raise EvalFault("no_such_adapter", message, hint=suggestion(described.adapter, ADAPTERS))
-    wanted = BenchmarkSelection(
-        name=described.name or described.adapter,
+    files = {what: folder / file for what, file in described.files.items()}
+    sources = Sources(annotations=folder / described.annotations, files=files)
+    return assemble(
+        ADAPTERS[described.adapter](sources),
+        load_protocol(described.adapter),
+        described.name or described.adapter,
         videos=videos or (folder / expanded(described.videos) if described.videos else None),
         subtitles=folder / expanded(described.subtitles) if described.subtitles else None,
         domains=read_domain_labels(folder / described.domains) if described.domains else {},
-        only={name: tuple(values) for name, values in described.only.items()},
+        only=described.only,
     )
-    files = {what: folder / file for what, file in described.files.items()}
-    sources = Sources(annotations=folder / described.annotations, files=files)
-    return assemble(ADAPTERS[described.adapter](sources), load_protocol(described.adapter), wanted)
 
 
 def load_dataset(
@@ -434,7 +433,7 @@ def load_dataset(
             hint = f"give its annotations as well: {name}:FILE, "
         raise EvalFault("no_such_dataset", f"there is no dataset {str(named)[:200]!r}", hint=hint + ", ".join(ADAPTERS))
     sources = Sources(annotations=Path(annotations) if annotations is not None else expanded(file))
-    return assemble(ADAPTERS[name](sources), load_protocol(name), BenchmarkSelection(name=name, videos=folder))
+    return assemble(ADAPTERS[name](sources), load_protocol(name), name, videos=folder)
 
 
 def _is_there(path: Path) -> bool:

@@ -4,7 +4,7 @@
 and writes the same report. Charts need the extra ``eval``, imported at first use.
 """
 
-from eval.report.own_video import OwnComparison, compare_own, own_questions
+from eval.report.own_video import compare_own, own_questions
 from eval.report.page import Choices, WrittenReport, write_report
 
-__all__ = ["Choices", "OwnComparison", "WrittenReport", "compare_own", "own_questions", "write_report"]
+__all__ = ["Choices", "WrittenReport", "compare_own", "own_questions", "write_report"]

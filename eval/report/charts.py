@@ -12,13 +12,13 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from eval.report.episodes import Sets
+from controller.display import cut
+from eval.report.episodes import Sets, ranges
 from eval.tables.table import Column, Table, TableCell, cell_text
 from world_api.page.html import asset
 
@@ -116,9 +116,8 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _cut(text: str, letters: int) -> str:
-    text = printable(text)
-    return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
+def _cut(text: str, width: int) -> str:
+    return cut(printable(text), width)
 
 
 # Accuracy against cost
@@ -194,7 +193,7 @@ def _numbered(points: list[Record]) -> list[Record]:
     for place, (point, held) in enumerate(together):
         beside = (labels[id(other)] for other, _ in together[:place] if _is_close(point, other, most, wide=True))
         is_below = any(not label["is_below"] for label in beside)
-        labels[id(point)] = {"label": _ranges(held), "is_below": is_below}
+        labels[id(point)] = {"label": ranges(held, between=", "), "is_below": is_below}
     named = {arm: f"{number}  {arm}" for arm, number in numbers.items()}
     return [point | {"arm": named[point["arm"]], "label": "", **labels.get(id(point), {})} for point in points]
 
@@ -205,12 +204,6 @@ def _is_close(point: Record, other: Record, most: float, *, wide: bool = False) 
     up = abs(float(point["value"]) - float(other["value"]))
     across = abs(float(point["cost_value"]) - float(other["cost_value"])) / most
     return bool(is_same_panel and up < _CLOSE and across < (_LABEL_SHARE if wide else _CLOSE))
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Return numbers as text, with ranges for successive ones: ``1-3, 7``."""
-    runs = [list(run) for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])]
-    return ", ".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def series_marks(count: int) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from controller import display
-from controller.answers import NOT_THERE, SUBMIT_ANSWER, UNDETERMINABLE, Question
+from controller.answers import SUBMIT_ANSWER, Question, text_of
 from controller.episode import CallRecord, Episode, RoundRecord, accounts_of
 from controller.records.journal import Conditions
 from eval.datasets.items import Item
@@ -116,14 +116,18 @@ class Sets:
 
     def number(self, samples: Iterable[str]) -> int | None:
         """Return the number of a set of sample keys, added if it is new; None if none of them is on the page."""
-        found = sorted({self.places[sample] for sample in samples if sample in self.places})
-        runs = [list(run) for _, run in groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])]
-        text = ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
+        text = ranges((self.places[sample] for sample in samples if sample in self.places), between=",")
         return self._known.setdefault(text, len(self._known)) if text else None
 
     def record(self) -> list[str]:
         """Return the text of each set; a set's number is its position in the list."""
         return list(self._known)
+
+
+def ranges(numbers: Iterable[int], *, between: str) -> str:
+    """Return numbers as text, with ranges for successive ones: ``1-3,7``."""
+    runs = [list(run) for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])]
+    return between.join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def index_of(
@@ -167,18 +171,9 @@ def index_of(
 
 def value_in_words(question: Question, value: Any) -> str | None:
     """Return the value of an answer as text for readers; None without an answer."""
-    if value is None:
-        return None
-    if value in (NOT_THERE, UNDETERMINABLE):
-        return str(value).replace("_", " ")
-    if isinstance(value, Mapping):
-        start, end = value.get("start_time"), value.get("end_time")
-        return f"{start} s, a point in time" if start == end else f"{start} - {end} s"
-    if question.kind == "choice" and isinstance(value, str) and value in question.letters:
-        return f"{value}. {question.options[question.letters.index(value)]}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)
+    if isinstance(value, Mapping) and value["start_time"] == value["end_time"]:
+        return f"{value['start_time']} s, a point in time"
+    return None if value is None else text_of(question, value)
 
 
 def _coded(values: Sequence[str | None]) -> dict[str, Any]:

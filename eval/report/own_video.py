@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,23 +21,21 @@ from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import read_items
 from eval.report.page import Choices, WrittenReport, write_report
-from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
-from eval.runs.scoring import score_run
-from eval.scoring.judge import answer_judge
+from eval.runs.scoring import ScoredRun, begin_run
+from eval.runs.worlds import PERCEIVED
 from world_api.api import text_embedder, world_of_file
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.files import world_lock, write_atomically
 from world_api.core.identifiers import video_id_from_file_name
-from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
 from world_api.search.searcher import prepare
+from world_api.terminal import progress_bars
 from world_api.world.storage import SESSIONS, Manifest, read_manifest, write_manifest
 from world_api.world.store import World, world_hash
 from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
-    from eval.runs.scheduler import ProgressDisplay
     from world_api.build import Progress
 
 _HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'
@@ -73,78 +70,64 @@ def own_questions(path: Path, video_id: str) -> list[Item]:
     return read_items(path, parse, hint=_HINT)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnComparison:
-    """A video, questions, and how they are asked. ``budget`` holds the limits that differ from the default."""
-
-    video: Path
-    questions: Path
-    out: Path
-    store: Path
-    libraries: Sequence[str]
-    model: str = "rule-based"
-    wire: str = "auto"
-    exposure: str | None = None
-    without: Sequence[str] = ()
-    world: str = "classical"
-    seeds: Sequence[int] = (1,)
-    judge: str | None = None
-    prices: Path | None = None
-    budget: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def video_id(self) -> str:
-        """The id of the video's world."""
-        return video_id_from_file_name(self.video.stem)
-
-
 def compare_own(
-    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
-) -> tuple[RunOutcome, WrittenReport | None]:
+    video: Path,
+    questions: Path,
+    out: Path,
+    *,
+    store: Path,
+    libraries: Sequence[str],
+    exposure: str | None = None,
+    settings: Mapping[str, Any],
+    as_json: bool = False,
+) -> tuple[ScoredRun, WrittenReport | None]:
     """Ask the questions, score the answers and write the page if the run is complete; earlier answers are kept.
+
+    ``libraries`` are names or folders, ``exposure`` is that of ``hier``, and ``settings`` are other keys of the
+    configuration. ``as_json``: progress is shown as lines of JSON.
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; the faults of a run.
         MediaFault: ``not_a_video`` and others; the file is checked before anything is written.
         VideoWorldError: the faults of building the world.
     """
-    _must_be_a_video(wanted.video)
-    experiment = open_experiment(write_configuration(wanted), out=wanted.out / "run")
-    _take_stored_world(wanted, building)
-    outcome = run_experiment(experiment, clock=clock, environment=environment, display=shown, building=building)
-    if not outcome.complete:
-        return outcome, None
-    judge = answer_judge(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
-    score_run(outcome.folder, judge=judge)
-    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
-    return outcome, written
+    _must_be_a_video(video)
+    hier = {"name": "hier", "system": "hier", "libraries": list(libraries), "exposure": exposure}
+    named = {"libraries": list(map(_library, libraries)), "arms": ["flat", hier], "store": str(store.resolve())}
+    configuration = _write_configuration(video, questions, out, {**named, **settings})
+    with progress_bars() as bars:
+        _take_stored_world(video, store, bars)
+    done = begin_run(configuration, out=out / "run", as_json=as_json)
+    if not done.outcome.complete or done.scored is None:
+        return done, None
+    return done, write_report(done.folder, out, choices=Choices(store=store, first_view="questions"))
 
 
-def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
+def _take_stored_world(video: Path, store: Path, building: Progress) -> None:
     """Copy the store's world of this file, if it has one, to where the run expects it.
 
     The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm
     reads an earlier answer. If the world cannot be copied, the run builds it.
     """
-    place = wanted.store / wanted.world
-    world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
-    if world is None or world.manifest.profile != wanted.world:
+    place, video_id = store / PERCEIVED, _id_of(video)
+    world = None if (place / video_id).exists() else world_of_file(video, store)
+    if world is None or world.manifest.profile != PERCEIVED:
         return
-    with world_lock(place, wanted.video_id, waiting=building.say):
-        part = place / f".{wanted.video_id}.copy"
+    with world_lock(place, video_id, waiting=building.say):
+        part = place / f".{video_id}.copy"
         shutil.rmtree(part, ignore_errors=True)
         try:
             shutil.copytree(world.folder, part, symlinks=True, ignore=shutil.ignore_patterns(SESSIONS))
             left_out = _leave_out_committed(part, world.manifest)
             World(part, read_manifest(part)).verify()
-            part.rename(place / wanted.video_id)
-            prepare(place, wanted.video_id, text_embedder())
+            part.rename(place / video_id)
+            prepare(place, video_id, text_embedder())
         except (OSError, StoreFault) as error:
             shutil.rmtree(part, ignore_errors=True)
-            building.say(f"the world {wanted.video_id} of {wanted.store} cannot be copied, so it is built: {error}")
+            building.say(f"the world {video_id} of {store} cannot be copied, so it is built: {error}")
         else:
             without = ", without what sessions committed to it" if left_out else ""
-            building.say(f"taking the world {wanted.video_id} of {wanted.store}{without}")
+            building.say(f"taking the world {video_id} of {store}{without}")
 
 
 def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
@@ -180,43 +163,36 @@ def _must_be_a_video(path: Path) -> None:
         raise EvalFault("no_such_video", what, hint=f"give it one of the usual endings: {', '.join(ENDINGS)}")
 
 
-def write_configuration(wanted: OwnComparison) -> Path:
-    """Write the questions as a dataset, and the configuration; return the path of the configuration.
+def _write_configuration(video: Path, questions: Path, out: Path, settings: Mapping[str, Any]) -> Path:
+    """Write the questions as a dataset, and the configuration with ``settings``; return the path of the configuration.
 
     Raises EvalFault: as ``own_questions``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    folder = wanted.out / "questions"
-    items = own_questions(wanted.questions, wanted.video_id)
-    lines = "".join(json_line(item_record(item)) + "\n" for item in items)
+    folder, video_id = out / "questions", _id_of(video)
+    lines = "".join(json_line(item_record(item)) + "\n" for item in own_questions(questions, video_id))
     write_atomically(folder / "questions.jsonl", lines.encode())
     dataset = {
         "schema_version": SCHEMA_VERSION,
         "name": "own",
         "questions": "questions.jsonl",
-        "videos": {wanted.video_id: {"file": wanted.video.name}},
+        "videos": {video_id: {"file": video.name}},
     }
     write_atomically(folder / "dataset.json", (json_line(dataset) + "\n").encode())
-    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries), "exposure": wanted.exposure}
-    document: dict[str, Any] = {
+    document = {
         "schema_version": 1,
-        "name": f"{wanted.video_id}-flat-against-hier"[:64],
-        "model": wanted.model,
-        "wire": wanted.wire,
-        "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
-        "libraries": [_library(name) for name in wanted.libraries],
-        "arms": ["flat", hier],
-        **({"without": list(wanted.without)} if wanted.without else {}),
-        "worlds": [wanted.world],
-        "seeds": list(wanted.seeds),
-        "budgets": {"usual": dict(wanted.budget)},
-        "store": str(wanted.store.resolve()),
-        "prices": None if wanted.prices is None else str(wanted.prices.resolve()),
-        "judge": wanted.judge,
+        "name": f"{video_id}-flat-against-hier"[:64],
+        "datasets": [{"path": str(folder.resolve()), "videos": str(video.resolve().parent)}],
+        "worlds": [PERCEIVED],
+        **settings,
     }
-    path = wanted.out / "config.yaml"
+    path = out / "config.yaml"
     # JSON is YAML, and quotes any name safely.
     write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     return path
+
+
+def _id_of(video: Path) -> str:
+    return video_id_from_file_name(video.stem)
 
 
 def _library(name: str) -> str:

@@ -15,10 +15,9 @@ fetched. Every cell is shown as text with the samples behind it; every table is 
 
 from __future__ import annotations
 
-import functools
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,35 +52,6 @@ class RunFact:
     name: str
     values: Sequence[str]
     is_code: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """The part of the page that works without a script; all other data is in its blocks."""
-
-    title: str
-    lead: Lead | None
-    arms: Mapping[str, str]  #: what each arm is, in words, by its name
-    about: Mapping[str, Sequence[RunFact]]  #: by the titles of their groups
-    notes: Sequence[str]
-    sections: Sequence[Section]
-    without_rows: Sequence[Table]
-    watermark: str | None
-    version: str
-
-
-def html_of(page: Page, blocks: Mapping[str, str]) -> str:
-    """Return the report page as HTML text.
-
-    ``blocks`` maps HTML ids to packed data (Base64 of gzipped JSON); the script of the page finds the data by id.
-    """
-    style, script = _asset("report.css"), "".join(map(_asset, _SCRIPTS))
-    return render(_asset("report.html.jinja"), style=style, script=script, blocks=blocks, page=page)
-
-
-@functools.cache
-def _asset(name: str) -> str:
-    return asset(__package__, name)
 
 
 #: Wall times differ whenever an episode is run again; they are only in the CSV, so that equal runs give equal pages.
@@ -481,17 +451,21 @@ def _write_page(
     stored = {jpeg: place for place, jpeg in enumerate(dict.fromkeys(one.jpeg for one in pictures.values()))}
     sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
     primary = _primary_of(tables)
-    page = Page(
-        title=f"Report: {run.manifest.name or 'a run'}",
-        lead=lead_of(tables, sets, primary),
-        arms=arms_in_words(run),
-        about=overview_of(run),
-        notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
-        sections=sections_of(tables, sets, primary),
-        without_rows=[table for table in tables if not table.rows],
-        watermark=WATERMARK if run.manifest.rule_based or any(row.plumbing for row in rows) else None,
-        version=project_version(),
-    )
+    arms = arms_in_words(run)
+    # The part of the page that works without a script; all other data is in its blocks, which the script finds by id.
+    page = {
+        "title": f"Report: {run.manifest.name or 'a run'}",
+        "lead": lead_of(tables, sets, primary),
+        "arms": arms,
+        "about": overview_of(run),
+        "notes": list(
+            notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)
+        ),
+        "sections": sections_of(tables, sets, primary),
+        "without_rows": [table for table in tables if not table.rows],
+        "watermark": WATERMARK if run.manifest.rule_based or any(row.plumbing for row in rows) else None,
+        "version": project_version(),
+    }
     texts = list(pool.blocks())
     index = index_of(rows, run.items, gathered.episodes) | {
         "first": choices.first_view,
@@ -503,7 +477,7 @@ def _write_page(
         ],
         "pictures": [stored[one.jpeg] for one in pictures.values()],
         "durations": durations_of({video for row in rows for video in [row.video]}, kept, worlds),
-        "arms": page.arms,
+        "arms": arms,
         "absent": dict(gallery.absent),
         "crowded": chosen.left_out > 0,
     }
@@ -512,7 +486,9 @@ def _write_page(
     blocks = {"index": packed(index)}
     for letter, held in (("e", gathered.blocks), ("m", moments), ("p", texts), ("f", jpegs)):
         blocks |= {f"{letter}{number}": text for number, text in enumerate(held)}
-    content = html_of(page, blocks).encode()
+    style, script = asset(__package__, "report.css"), "".join(asset(__package__, name) for name in _SCRIPTS)
+    template = asset(__package__, "report.html.jinja")
+    content = render(template, style=style, script=script, blocks=blocks, page=page).encode()
     write_atomically(out / PAGE, content)
     counts = {"tables": tables, "episodes": gathered.episodes, "pictures": pictures, "damaged": gathered.damaged}
     return WrittenReport(page=out / PAGE, bytes=len(content), **{name: len(held) for name, held in counts.items()})

@@ -22,7 +22,7 @@ from controller.episode import Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
 from eval.runs.stored_run import Run
-from world_api.core.canonical import canonical_json, parse_json
+from world_api.core.canonical import canonical_json, json_object
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name
@@ -239,11 +239,12 @@ class PictureCache:
         """Return the lengths of videos in seconds, by video, that were stored; empty without valid ones."""
         try:
             with open_regular(self._folder / _DURATIONS) as file:
-                kept = parse_json(file.read(_MOST_BYTES).decode())
-        except (OSError, ValueError):
+                kept = json_object(file.read(_MOST_BYTES)) or {}
+        except OSError:
             return {}
-        held = kept.items() if isinstance(kept, dict) else ()
-        return {video: length for video, length in held if isinstance(length, int | float) and 0 < length < _LONGEST}
+        return {
+            video: length for video, length in kept.items() if isinstance(length, int | float) and 0 < length < _LONGEST
+        }
 
     def put_durations(self, durations: Mapping[str, float]) -> None:
         """Store the lengths of videos. Raises StoreFault: ``store_not_writable``, ``disk_full``."""

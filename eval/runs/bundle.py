@@ -31,7 +31,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from eval.datasets.files import UNREADABLE
 from eval.runs.records import RunFolder
@@ -61,19 +61,15 @@ FILES = (
 FOLDERS = ("episodes", "libraries", "report/frames")
 
 
-class PackedFile(BaseModel):
+class PackedFile(BaseModel, extra="forbid", strict=True, frozen=True):
     """A file of the bundle: its size in bytes and its SHA-256."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     bytes: int = Field(ge=0, le=MOST_BYTES)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class Contents(BaseModel):
+class Contents(BaseModel, extra="forbid", strict=True, frozen=True):
     """The files of a bundle (``parts``, by path) and the name of the run."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     run: str = Field(max_length=300)
     parts: dict[str, PackedFile] = Field(max_length=MOST_PARTS)

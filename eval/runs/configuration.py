@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from eval.datasets.files import explained
 from tool_induction.domains.domain import SplitName
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import open_regular
-from world_api.core.identifiers import did_you_mean, suggestion
+from world_api.core.identifiers import suggestion
 from world_api.core.ports import WireChoice
 from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
@@ -284,7 +284,7 @@ def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> Config
         found = ((tuple(part for part in item["loc"] if part != "[key]"), item) for item in error.errors())
         faults = sorted(found, key=lambda fault: text.line(fault[0]))
     shown = [
-        f"{_override_at(place, places) or f'line {text.line(place)}'}: {_explained(place, item)}"
+        f"{_override_at(place, places) or f'line {text.line(place)}'}: {explained(ConfigurationDocument, item)}"
         for place, item in faults[:_MAX_SHOWN]
     ]
     more = f"; and {len(faults) - _MAX_SHOWN} more" if len(faults) > _MAX_SHOWN else ""
@@ -334,31 +334,3 @@ def _override_at(place: Place, places: Mapping[Place, str]) -> str | None:
     """Return the override that set a key or one that contains it, as ``--set KEY=VALUE``; None if there is none."""
     around = (place[:length] for length in range(len(place), 0, -1))
     return next((f"--set {places[part][:80]}" for part in around if part in places), None)
-
-
-def _explained(place: Place, error: Mapping[str, Any]) -> str:
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    match error["type"]:
-        case "missing":
-            return f"{path} is missing"
-        case "extra_forbidden":
-            kind: type[BaseModel] = ConfigurationDocument
-            for part in place[:-1]:
-                if isinstance(part, str) and part in kind.model_fields:
-                    kind = _model_in(kind.model_fields[part].annotation) or kind
-            known = tuple(kind.model_fields)
-            hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
-            return f"{path} is not a key here; {hint}"
-        case "string_pattern_mismatch":
-            return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
-        case "too_short":
-            return f"{path} is empty; give at least one"
-    given = json.dumps(error["input"], ensure_ascii=False, default=str)[:60]
-    return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}, not {given}"
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model inside an annotation such as ``list[Model] | None``; None if there is none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for item in get_args(annotation) if (found := _model_in(item)) is not None), None)

@@ -32,7 +32,7 @@ from eval.scoring.kinds import Score
 from world_api.chat.messages import Price
 from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.transport import Endpoint
-from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.canonical import content_hash, json_line, json_object, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import append_line, not_writable, open_regular, write_atomically
 from world_api.world.storage import BuildCost
@@ -233,11 +233,8 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
 
 def _read_object(data: bytes, where: str) -> dict[str, Any]:
     """Parse a JSON object of this schema version. Raises EvalFault: ``run_damaged``, ``other_schema_version``."""
-    try:
-        record = parse_json(data.decode())
-    except ValueError:
-        record = None
-    if not isinstance(record, dict):
+    record = json_object(data)
+    if record is None:
         raise damaged(f"{where} is not a JSON object")
     version = record.pop("schema_version", None)
     if version != SCHEMA_VERSION:

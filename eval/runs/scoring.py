@@ -131,7 +131,7 @@ def score_run(
     scores: dict[str, Score] = {}
     answers: dict[str, AnswerToScore] = {}
     unreadable: list[str] = []
-    for number, (cell, line, found) in enumerate(_answers(run), start=1):
+    for number, (cell, line, found) in enumerate(answers_of(run), start=1):
         progress("read", number, len(run.samples))
         if isinstance(found, AnswerToScore):
             answers[line.sample] = found
@@ -164,7 +164,7 @@ def scored_now(run: Run) -> Run:
     """
     found: dict[str, Score] = {}
     judged = "judge" in run.manifest.settings
-    for _, line, one in _answers(run, skip=run.scores):
+    for _, line, one in answers_of(run, skip=run.scores):
         if not isinstance(one, AnswerToScore):
             found[line.sample] = _wrong(one.code)
         elif not (judged and one.item.question.kind == "open"):
@@ -173,7 +173,7 @@ def scored_now(run: Run) -> Run:
     return replace(run, scores={**run.scores, **found}) if found else run
 
 
-def _answers(
+def answers_of(
     run: Run, *, skip: Collection[str] = ()
 ) -> Iterator[tuple[Cell, SampleLine, AnswerToScore | EpisodeFault]]:
     """Yield given answers where the right one is known, or why none can be read; ``skip``: keys of samples left out."""

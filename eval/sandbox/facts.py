@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from world_api.core.canonical import json_object
 from world_api.core.faults import EvalFault
 from world_api.core.files import write_atomically
 
@@ -182,16 +183,14 @@ def read_facts(path: Path | str) -> FilmFacts:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise EvalFault("bad_facts", f"{path.name} is larger than {_MOST_BYTES >> 20} MiB", hint=_HINT)
-        record = json.loads(path.read_bytes())
+        record = json_object(path.read_bytes())
     except FileNotFoundError:
         raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
     except OSError as error:
         raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
-    except RecursionError as error:
-        raise EvalFault("bad_facts", f"{path.name} is nested too deeply", hint=_HINT) from error
-    except ValueError as error:
-        raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
-    version = record.pop("schema_version", None) if isinstance(record, dict) else None
+    if record is None:
+        raise EvalFault("bad_facts", f"{path.name} is no JSON object", hint=_HINT)
+    version = record.pop("schema_version", None)
     if version != SCHEMA_VERSION or isinstance(version, bool):
         message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
         raise EvalFault("other_schema_version", message, hint=_HINT)

@@ -22,7 +22,7 @@ from world_api.build.truth import TrueScreenText, TrueSpeech, TrueTrack, Truth, 
 from world_api.core.execution import SystemClock
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import video_id_from_file_name
-from world_api.core.spans import Box, TimeSpan, merge_spans
+from world_api.core.spans import Box, TimeSpan, spans_iou
 from world_api.core.vocabulary import fold
 from world_api.world.timeline import ScreenText
 from world_api.world.tracks import Track
@@ -67,14 +67,6 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
         if apart <= tolerance and i not in matched and j not in matched.values():
             matched[i] = j
     return MatchCounts(right=len(matched), found=len(found), true=len(true))
-
-
-def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
-    """Return the intersection over union of the times that two lists of intervals cover; 0 if both are empty."""
-    first, second = merge_spans(some), merge_spans(others)
-    shared = sum(one.overlap(other) for one in first for other in second)
-    union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
-    return shared / union if union > 0 else 0.0
 
 
 def plain(text: str) -> str:

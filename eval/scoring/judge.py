@@ -6,18 +6,18 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from controller.conversation import LANGUAGES, language_of
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, overlap, squad_tokens
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
-from world_api.core.canonical import content_hash, parse_json
+from world_api.core.canonical import closed_object, content_hash, parse_json
+from world_api.core.execution import OnceEach
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock, WireChoice
@@ -38,12 +38,7 @@ REPLY_FORM: dict[str, Any] = {
     "json_schema": {
         "name": "verdict",
         "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
-            "required": ["verdict"],
-            "additionalProperties": False,
-        },
+        "schema": closed_object({"verdict": {"type": "string", "enum": ["yes", "no"]}}),
     },
 }
 
@@ -179,12 +174,9 @@ class ModelJudge:
         self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS, **form)
         self._guard = threading.Lock()
         self.counts = JudgeCounts()
-        on_file = _on_file(record)
-        #: Verdicts, also those that are being requested.
-        self._verdicts: dict[str, Future[AnswerVerdict]] = {key: Future() for key in on_file}
-        for key, verdict in on_file.items():
-            self._verdicts[key].set_result(verdict)
-        judges = {verdict.judge for verdict in on_file.values()}
+        self._on_file = _on_file(record)
+        self._verdicts: OnceEach[str, AnswerVerdict] = OnceEach()
+        judges = {verdict.judge for verdict in self._on_file.values()}
         if model is None and len(judges) > 1:
             raise EvalFault(
                 "several_judges",
@@ -202,20 +194,16 @@ class ModelJudge:
             BackendFault: the faults of the model.
         """
         key = content_hash([self.name, question, list(accepted), given])
-        own: Future[AnswerVerdict] = Future()
-        with self._guard:
-            found = self._verdicts.setdefault(key, own)
-        if found is own:
-            try:
-                own.set_result(self._judged(key, question, accepted, given))
-            except BaseException as error:  # of any kind: threads that wait for the verdict must get it
-                del self._verdicts[key]
-                own.set_exception(error)
-                raise
-            return own.result()
-        verdict = found.result()  # waits if another thread requests the same verdict
-        with self._guard:
-            self.counts.remembered += 1
+        requested: list[AnswerVerdict] = []
+
+        def request() -> AnswerVerdict:
+            requested.append(self._judged(key, question, accepted, given))
+            return requested[0]
+
+        verdict = self._on_file.get(key) or self._verdicts.get(key, request)
+        if not requested:
+            with self._guard:
+                self.counts.remembered += 1
         return verdict
 
     def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
@@ -251,10 +239,8 @@ class ModelJudge:
         return verdict
 
 
-class _StoredVerdict(BaseModel):
+class _StoredVerdict(BaseModel, strict=True):
     """The form of a recorded verdict."""
-
-    model_config = ConfigDict(strict=True)
 
     key: str
     verdict: bool

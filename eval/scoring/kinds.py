@@ -27,7 +27,7 @@ from eval.statistics import kendall_tau
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import suggestion
-from world_api.core.spans import TimeSpan, merge_spans
+from world_api.core.spans import TimeSpan, spans_iou
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -455,11 +455,6 @@ def evidence_iou(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]
     known = list(true)
     if not known:
         return None
-    union = _length([*given, *known])
-    if union == 0:
+    if not any(span.duration for span in (*given, *known)):
         return float(any(span.start == other.start for span in given for other in known))
-    return round(max(0.0, _length(given) + _length(known) - union) / union, 6)
-
-
-def _length(spans: list[TimeSpan]) -> float:
-    return sum(span.duration for span in merge_spans(spans))
+    return round(spans_iou(given, known), 6)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, accepted_texts, given_text
+from eval.scoring.scorers import AnswerToScore
 from eval.statistics import Interval, Kappa, cohen_kappa, correlation, mean_interval
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
@@ -25,15 +26,13 @@ SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-class LabelledPair(BaseModel):
+class LabelledPair(BaseModel, strict=True, frozen=True):
     """An answer, the accepted ones, and whether a person calls it right; other keys of a file are ignored.
 
     ``category`` is the difficulty that the pair tests (``paraphrase``, ``partial``, ``injection`` ...), ``by`` the
     person who labelled it. For answers of a run ``id`` is the ``answer_key``, and ``arms`` are the arms from whose
     answers it was drawn.
     """
-
-    model_config = ConfigDict(strict=True, frozen=True)
 
     id: str
     question: str
@@ -52,10 +51,8 @@ class LabelledPair(BaseModel):
         return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
 
 
-class _PairsFile(BaseModel):
+class _PairsFile(BaseModel, strict=True):
     """A file of labelled pairs."""
-
-    model_config = ConfigDict(strict=True)
 
     schema_version: Literal[1]
     pairs: Annotated[list[LabelledPair], Field(min_length=1)]
@@ -144,19 +141,12 @@ def _bad(name: str, why: str) -> EvalFault:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class GivenAnswer:
-    """An arm's answer in a sample of a run: ``value`` in the type of the question, ``answer`` as text."""
-
-    sample: str
-    arm: str
-    item: Item
-    value: Any
-    answer: str | None
+#: An answer of a run, with the name of its arm.
+ArmAnswer = tuple[str, AnswerToScore]
 
 
 def draw_to_label(
-    answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
+    answers: Iterable[ArmAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Return the JSON content of a file of pairs, with up to ``per_arm`` answers of each arm, and arm names by pair id.
 
@@ -164,14 +154,14 @@ def draw_to_label(
     drawn from several arms is listed once, with all of them. ``right`` is null in each pair, for a person to set to
     true or false. ``seed`` sets the draw and the order.
     """
-    found: dict[str, tuple[GivenAnswer, str]] = {}
+    found: dict[str, tuple[Item, str]] = {}
     of_arm: dict[str, set[str]] = {}
-    for one in answers:
+    for arm, one in answers:
         said = _said(one)
         if said is not None:
             key = answer_key(one.item, said)
-            found.setdefault(key, (one, said))
-            of_arm.setdefault(one.arm, set()).add(key)
+            found.setdefault(key, (one.item, said))
+            of_arm.setdefault(arm, set()).add(key)
     drawn = random.Random(seed)  # noqa: S311 - a sample, no secret
     arms: dict[str, list[str]] = {}
     for arm, own in sorted(of_arm.items()):
@@ -181,10 +171,9 @@ def draw_to_label(
     drawn.shuffle(order)
     pairs = []
     for key in order:
-        one, said = found[key]
-        accepted, question = list(accepted_texts(one.item)), one.item.question.text
-        pair = {"id": key, "video": one.item.video_id, "question": question, "accepted": accepted, "answer": said}
-        pairs.append({**pair, "right": None})
+        item, said = found[key]
+        asked = {"id": key, "video": item.video_id, "question": item.question.text}
+        pairs.append({**asked, "accepted": list(accepted_texts(item)), "answer": said, "right": None})
     return {"schema_version": SCHEMA_VERSION, "pairs": pairs}, arms
 
 
@@ -198,9 +187,9 @@ def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[s
     write_atomically(file, pairs_text(labels["pairs"]).encode())
 
 
-def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
+def of_these(answers: Iterable[ArmAnswer], pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
     """Return the pairs whose id is the ``answer_key`` of one of the answers."""
-    known = {answer_key(one.item, said) for one in answers if (said := _said(one)) is not None}
+    known = {answer_key(one.item, said) for _, one in answers if (said := _said(one)) is not None}
     return [pair for pair in pairs if pair.id in known]
 
 
@@ -219,7 +208,7 @@ def answer_key(item: Item, said: str) -> str:
     return content_hash([item.video_id, question.text, question.as_of, list(accepted_texts(item)), said])[:16]
 
 
-def _said(one: GivenAnswer) -> str | None:
+def _said(one: AnswerToScore) -> str | None:
     """Return an answer's text; None if it is empty, the question is not open, or no accepted answer is known."""
     is_open = one.item.question.kind == "open" and one.item.answer is not None
     return given_text(one.value, one.answer) if is_open else None

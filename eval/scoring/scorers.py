@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -33,7 +31,8 @@ from eval.datasets.items import Item
 from eval.scoring import kinds
 from eval.scoring.kinds import AnswerJudge, Context, Score, Scorer, given_value
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
-from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.execution import ordered_map
+from world_api.core.faults import EvalFault
 from world_api.core.identifiers import suggestion
 from world_api.installation import added, load_added
 
@@ -226,16 +225,12 @@ def score_all(
 
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
-    with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
-        futures = {place: pool.submit(copy_context().run, scored, answers[place]) for place in order}
-        try:
-            scores = {}
-            for place, one in futures.items():
-                scores[place] = one.result()
-                progress(len(scores), len(futures))
-        except VideoWorldError:
-            pool.shutdown(cancel_futures=True)  # the verdicts so far are recorded; no others are requested
-            raise
+    width = 1 if judge is None else max(1, workers)
+    scores: dict[int, Score] = {}
+    # After a fault no other verdicts are requested; those so far are recorded.
+    for place, score in zip(order, ordered_map(scored, (answers[at] for at in order), width=width), strict=True):
+        scores[place] = score
+        progress(len(scores), len(order))
     return [scores[place] for place in range(len(answers))]
 
 

@@ -10,11 +10,9 @@ right, and ``choose`` writes a library of the tools that help. Tables are writte
 from eval.tables.comparisons import (
     CONTROLS,
     ArmComparison,
-    Which,
     compare,
     concerns,
     flip_text,
-    flipped,
     flips_of,
     paired_groups,
     pairs_of,

@@ -42,7 +42,8 @@ def _seconds(group: Group) -> TableCell:
     return mean(group.rows, lambda row: row.seconds, why="no times were recorded")
 
 
-_MAIN: Figures[Group] = (
+#: Accuracy, score and cost of each arm, in each world and budget.
+MAIN: Figures[Group] = (
     *PLACE,
     library_figure("no library"),
     figure("n", "count", SAMPLES.cell, about="samples: questions times seeds", aside=True),
@@ -68,11 +69,6 @@ _MAIN: Figures[Group] = (
 )  # fmt: skip
 
 
-def main_table(study: Study) -> Table:
-    """Return the table of accuracy, score and cost of each arm, in each world and budget."""
-    return study.table("main", _MAIN, study.groups())
-
-
 def _cost_figures() -> Iterator[Figure[Group]]:
     for way in ("logical", "physical"):
         for name, title in (("prompt", "tokens in"), ("completion", "tokens out"), ("cached", "of it cached")):
@@ -89,11 +85,6 @@ def _cost(key: str, kind: Kind, cell: Callable[[Rows], TableCell], title: str, *
     return figure(key, kind, lambda group: cell(group.rows), title=title, aside=aside)
 
 
-def costs_table(study: Study) -> Table:
-    """Return the table of the cost of a sample of each arm, logical and physical, in all and by part (judge ...)."""
-    return study.table("costs", (*PLACE, *_REQUESTS, *_cost_figures()), study.groups())
-
-
 _REQUESTS: Figures[Group] = (
     figure("exposure", "text", lambda group: group.first.exposure, about="of operations and tools"),
     figure("left_out", "text",
@@ -103,6 +94,8 @@ _REQUESTS: Figures[Group] = (
            lambda group: mean(group.rows, lambda row: row.first_request, why="no episodes"),
            title="first request", about="its tokens: instructions, declarations, question and digest"),
 )  # fmt: skip
+#: The cost of a sample of each arm, logical and physical, in all and by part (judge ...).
+COSTS: Figures[Group] = (*PLACE, *_REQUESTS, *_cost_figures())
 
 #: Numbers of questions about one video for which the table of totals adds the building of its world.
 QUESTIONS = (1, 5, 20)
@@ -204,7 +197,7 @@ def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
     return figure(shown.name, shown.unit, cell, title=shown.title, about=shown.about)
 
 
-_ENDINGS: Figures[Group] = (
+ENDINGS: Figures[Group] = (
     *PLACE,
     figure("outcome", "text", lambda end: end.first.outcome, about="submitted, prose, forced, failed"),
     figure("reason", "text", lambda end: value_cell(end.first.reason, "it answered by itself"),
@@ -215,18 +208,16 @@ _ENDINGS: Figures[Group] = (
 )  # fmt: skip
 
 
-def endings_table(study: Study) -> Table:
-    """Return the table that counts each arm's episodes by outcome and reason of their end, the most frequent first."""
-    ends = []
+def endings(study: Study) -> Iterator[Group]:
+    """Yield each arm's episodes by outcome and reason of their end, the most frequent first."""
     for group in study.groups():
         parts = grouped(group.rows, lambda row: (row.outcome, row.reason))
         for _, own in sorted(parts.items(), key=lambda item: (-len(item[1]), str(item[0]))):
             among = TableCell(value=len(own) / len(group.rows), n=len(group.rows))
-            ends.append(replace(group, rows=own, cells={"share": among}))
-    return study.table("endings", _ENDINGS, ends)
+            yield replace(group, rows=own, cells={"share": among})
 
 
-_SCORERS: Figures[Group] = (
+SCORERS: Figures[Group] = (
     *PLACE,
     figure("scorer", "text", about="with its version"),
     figure("instead_of", "text", title="instead of", about="the scorer that the protocol names"),
@@ -241,17 +232,12 @@ _SCORERS: Figures[Group] = (
 )
 
 
-def scorers_table(study: Study) -> Table:
-    """Return the table of the scorers of every arm, with their agreement with labels of people if there are any."""
-    return study.table(
-        "scorers",
-        _SCORERS,
-        [
-            replace(group, rows=part, cells={**dict(zip(_SCORER, scorer, strict=True)), **_agreement(study, part)})
-            for group in study.groups()
-            for scorer, part in grouped(group.rows, _scorer).items()
-        ],
-    )
+def scorers(study: Study) -> Iterator[Group]:
+    """Yield each arm's samples by scorer, with the agreement of scores with labels of people if there are any."""
+    for group in study.groups():
+        for scorer, part in grouped(group.rows, _scorer).items():
+            named = dict(zip(_SCORER, scorer, strict=True))
+            yield replace(group, rows=part, cells={**named, **_agreement(study, part)})
 
 
 _SCORER = ("scorer", "instead_of", "judge")
@@ -281,7 +267,7 @@ def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
     }
 
 
-_BASELINES: Figures[Line] = (
+BASELINES: Figures[Line] = (
     *words("dataset"),
     figure("kind", "text", about="ours, floor (language alone), chance, or published by others"),
     figure("system", "text"), figure("model", "text"), figure("world", "text"), figure("budget", "text"),
@@ -290,11 +276,6 @@ _BASELINES: Figures[Line] = (
     figure("on", "text", about="which questions a published figure is on"),
     figure("source", "text"),
 )  # fmt: skip
-
-
-def baselines_table(study: Study) -> Table:
-    """Return the table of our arms, chance for each dataset, and published figures with their models and budgets."""
-    return study.table("baselines", _BASELINES, [*map(_our_line, study.groups()), *_other_lines(study)])
 
 
 def _our_line(group: Group) -> Group:
@@ -310,8 +291,9 @@ def _our_line(group: Group) -> Group:
     return replace(group, cells=cells)
 
 
-def _other_lines(study: Study) -> Iterator[Line]:
-    """Yield table rows from the datasets' protocols: one for the accuracy of guessing, one for each published figure."""
+def baselines(study: Study) -> Iterator[Line]:
+    """Yield our arms; then from the datasets' protocols the accuracy of guessing, and each published figure."""
+    yield from map(_our_line, study.groups())
     for name, record in sorted(study.datasets.items()):
         protocol = record.protocol
         if protocol.get("chance") is not None or protocol.get("chance_on"):
@@ -357,7 +339,16 @@ def _published(entry: Mapping[str, Any]) -> CellsByKey:
 def abstention_tables(study: Study) -> Sequence[Table]:
     """Return the confusion table and that of risk and coverage; none if no question may abstain."""
     asked = study.with_rows(row for row in study.rows if row.gold is not None)
-    return (_confusion_table(asked), _risk_table(asked)) if asked.rows else ()
+    if not asked.rows:
+        return ()
+    by_gold = (
+        replace(group, rows=rows, cells={"gold": gold})
+        for group in asked.groups()
+        for gold in STANCES
+        if (rows := [row for row in group.rows if row.gold == gold])
+    )
+    confusion = asked.table("confusion", _CONFUSION, by_gold)
+    return confusion, asked.table("risk_coverage", _RISK, asked.groups())
 
 
 def _said(stance: Stance | None) -> Figure[Group]:
@@ -380,16 +371,6 @@ _CONFUSION: Figures[Group] = (
 )
 
 
-def _confusion_table(study: Study) -> Table:
-    def subjects() -> Iterator[Group]:
-        for group in study.groups():
-            for gold in STANCES:
-                if rows := [row for row in group.rows if row.gold == gold]:
-                    yield replace(group, rows=rows, cells={"gold": gold})
-
-    return study.table("confusion", _CONFUSION, subjects())
-
-
 def _covered(row: SampleRow) -> float:
     """Return 1.0 if the sample has an answer that does not abstain from telling, else 0.0."""
     return float(row.said in ("present", "absent"))
@@ -408,7 +389,3 @@ _RISK: Figures[Group] = (
            lambda group: share([row for row in group.rows if row.said == "undeterminable"]),
            title="rightly abstained", about="of those, the video does not determine the answer"),
 )  # fmt: skip
-
-
-def _risk_table(study: Study) -> Table:
-    return study.table("risk_coverage", _RISK, study.groups())

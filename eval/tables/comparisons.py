@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
 from controller.display import cut, round_lines, summary_record, value_text, wrapped
 from controller.episode import Episode, accounts_of, total
@@ -558,7 +558,6 @@ def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
     return contrasts
 
 
-Which = Literal["all", "a", "b"]
 #: In narrower terminals one trajectory is below the other.
 SIDE_BY_SIDE = 120
 _GAP = " | "
@@ -609,14 +608,7 @@ class Flip:
         }
 
 
-def flipped(pairs: Pairs, which: Which = "all") -> list[tuple[SampleRow, SampleRow]]:
-    """Return the pairs of which only the first sample is right (``which``: ``a``), then those of the second (``b``)."""
-    better = pairs.better if which in ("all", "a") else []
-    worse = pairs.worse if which in ("all", "b") else []
-    return [*better, *worse]
-
-
-def flips_of(run: Run, flips: Sequence[tuple[SampleRow, SampleRow]]) -> list[Flip]:
+def flips_of(run: Run, flips: Sequence[Pair]) -> list[Flip]:
     """Return pairs of samples as flips, with their questions and episodes. Each cell's journal is read once."""
     sides: dict[str, Side] = {}
     for cell, rows in grouped((row for pair in flips for row in pair), lambda row: row.cell).items():

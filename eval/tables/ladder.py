@@ -13,10 +13,10 @@ from eval.statistics import Interval, mean_interval
 from eval.tables.cells import SEED, interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
 from eval.tables.study import Line, Rows, Study, grouped, videos, words
-from eval.tables.table import CellsByKey, Figures, Table, blank, figure
+from eval.tables.table import CellsByKey, Figures, blank, figure
 
 #: The true world, and the prefix of worlds with single operations from the truth.
-TRUTH, LADDER = "oracle", "oracle:"
+TRUTH, STEP = "oracle", "oracle:"
 Part = Literal["operation", "together", "tools", "controller"]
 _Question = tuple[str, str, str, str, int]
 
@@ -48,7 +48,7 @@ def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "cl
     for row in rows:
         question = (row.dataset, row.video, row.item, row.budget, row.seed)
         scores.setdefault((row.arm, row.world), {})[question] = float(row.correct)
-    steps = sorted(world for name, world in scores if name == arm and world.startswith(LADDER))
+    steps = sorted(world for name, world in scores if name == arm and world.startswith(STEP))
     own = {world: scores[arm, world] for world in (built, *steps, TRUTH) if (arm, world) in scores}
     ideal = scores.get((reference, TRUTH), {})
     shared = sorted(set(ideal).intersection(*own.values())) if built in own and TRUTH in own else []
@@ -56,7 +56,7 @@ def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "cl
         return []
     right = {world: np.array([held[at] for at in shared]) for world, held in own.items()}
     reference_right, all_true = np.array([ideal[at] for at in shared]), right[TRUTH]
-    gains = {world.removeprefix(LADDER): right[world] - right[built] for world in steps}
+    gains = {world.removeprefix(STEP): right[world] - right[built] for world in steps}
     parts: list[tuple[Part, str, NDArray[np.float64]]] = [("operation", step, gain) for step, gain in gains.items()]
     parts += [
         ("together", "", all_true - right[built] - sum(gains.values())),
@@ -73,10 +73,11 @@ def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "cl
 
 def _is_built(world: str) -> bool:
     """Whether worlds of this name are made from pixels only."""
-    return world != TRUTH and not world.startswith(LADDER)
+    return world != TRUTH and not world.startswith(STEP)
 
 
-_LADDER: Figures[Line] = (
+#: Accuracy on worlds from pixels, with one operation true, and on true worlds.
+LADDER: Figures[Line] = (
     *words("dataset", "budget", "arm"),
     figure("world", "text", title="answered from the truth"),
     figure("n", "count", lambda step: len(step.rows)),
@@ -88,12 +89,7 @@ _LADDER: Figures[Line] = (
 )
 
 
-def ladder_table(study: Study) -> Table:
-    """Return the table of each arm's accuracy on worlds from pixels, with one operation true, and on true worlds."""
-    return study.table("ladder", _LADDER, _steps(study))
-
-
-def _steps(study: Study) -> Iterator[Line]:
+def rungs(study: Study) -> Iterator[Line]:
     """Yield the rows of the ladder table: for each dataset, budget and arm, one for each kind of world it ran on.
 
     The kinds are worlds built from pixels, those with some operations answered from the truth (one kind for each choice of
@@ -106,7 +102,7 @@ def _steps(study: Study) -> Iterator[Line]:
         built = [world for world in worlds if _is_built(world)]
         for below in built:
             names = {below: f"nothing ({below})" if len(built) > 1 else "nothing"}
-            names |= {world: world.removeprefix(LADDER) for world in sorted(worlds) if world.startswith(LADDER)}
+            names |= {world: world.removeprefix(STEP) for world in sorted(worlds) if world.startswith(STEP)}
             names |= {TRUTH: "everything"} if TRUTH in worlds else {}
             for world, name in names.items() if len(names) > 1 else ():
                 rows, why = worlds[world], blank("it is what the others are compared with")
@@ -121,7 +117,7 @@ def _steps(study: Study) -> Iterator[Line]:
                 yield Line(rows=rows, cells=cells)
 
 
-_LOSSES: Figures[Line] = (
+LOSSES: Figures[Line] = (
     *words("dataset", "budget", "arm"),
     figure("reference", "text", about="the arm whose errors on true worlds are the controller's"),
     figure("part", "text", title="lost in", about="an operation, operations together, tools, or the controller"),
@@ -130,12 +126,8 @@ _LOSSES: Figures[Line] = (
 )
 
 
-def losses_table(study: Study) -> Table:
-    """Return the table of each arm's errors, by part: operations (perception and retrieval), tools and controller."""
-    return study.table("losses", _LOSSES, _losses(study))
-
-
-def _losses(study: Study) -> Iterator[Line]:
+def losses(study: Study) -> Iterator[Line]:
+    """Yield each arm's errors, by part: operations (perception and retrieval), tools and controller."""
     for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
         reference = study.baseline_in(own) or ""
         built = [world for world in dict.fromkeys(row.world for row in own) if _is_built(world)]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from eval.runs.stored_run import Run
 from eval.tables import accuracy, budgets, comparisons, ladder, tools, transfer
 from eval.tables.study import Group, Study, study_of
-from eval.tables.table import Figure, Table, figure
+from eval.tables.table import Figure, Figures, Table, figure
 from world_api.core.faults import EvalFault
 
 Maker = Callable[[Study], Table | Sequence[Table]]
-#: The function that makes each table, by the names of all tables that it makes.
-_MAKERS: Mapping[tuple[str, ...], Maker] = {
+#: The columns of a table, and the function that yields the subjects of its rows.
+Subjects = tuple[Figures[Any], Callable[[Study], Iterable[Any]]]
+#: What makes each table, by the names of all tables that it makes.
+_MAKERS: Mapping[tuple[str, ...], Maker | Subjects] = {
     ("primary",): comparisons.primary_table,
-    ("main",): accuracy.main_table,
+    ("main",): (accuracy.MAIN, Study.groups),
     ("curve",): budgets.curve_table,
     ("by_domain", "by_kind", "by_content"): accuracy.by_tables,
     ("measures",): accuracy.measures_table,
@@ -25,21 +28,21 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("abstraction",): comparisons.abstraction_table,
     ("transfer", "transfer_difference", "own_other"): transfer.transfer_tables,
     ("draws", "variance"): transfer.draws_tables,
-    ("funnel",): tools.funnel_table,
-    ("tool_use",): tools.tool_use_table,
+    ("funnel",): (tools.FUNNEL, tools.funnels),
+    ("tool_use",): (tools.USE, lambda study: map(tools.library_use, tools.offered(study))),
     ("tools",): tools.tools_table,
-    ("leave_one_out",): tools.leave_one_out_table,
+    ("leave_one_out",): (tools.LEFT_OUT, tools.left_out_contrasts),
     ("yields",): tools.yields_table,
-    ("break_even",): tools.break_even_table,
+    ("break_even",): (tools.BREAK_EVEN, tools.earned),
     ("matched",): budgets.matched_table,
     ("along",): budgets.along_table,
-    ("costs",): accuracy.costs_table,
+    ("costs",): (accuracy.COSTS, Study.groups),
     ("totals",): accuracy.totals_table,
-    ("ladder",): ladder.ladder_table,
-    ("losses",): ladder.losses_table,
-    ("endings",): accuracy.endings_table,
-    ("scorers",): accuracy.scorers_table,
-    ("baselines",): accuracy.baselines_table,
+    ("ladder",): (ladder.LADDER, ladder.rungs),
+    ("losses",): (ladder.LOSSES, ladder.losses),
+    ("endings",): (accuracy.ENDINGS, accuracy.endings),
+    ("scorers",): (accuracy.SCORERS, accuracy.scorers),
+    ("baselines",): (accuracy.BASELINES, accuracy.baselines),
 }
 
 
@@ -56,7 +59,7 @@ def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Tab
     for names, make in _MAKERS.items():
         if only is None or not set(names).isdisjoint(only):
             try:
-                found = make(study)
+                found = study.table(names[0], make[0], make[1](study)) if isinstance(make, tuple) else make(study)
                 made += [found] if isinstance(found, Table) else found
             except EvalFault as fault:
                 note = f"It cannot be made: {fault.message}; {fault.hint}."

@@ -9,7 +9,6 @@ and found nothing.
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
@@ -30,7 +29,7 @@ from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read
 from tool_induction.runtime.calls import listed_under
 from world_api.chat.messages import READ_MORE
 from world_api.chat.rule_based import RULE_BASED
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import content_hash, is_finite_number
 from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION, WITHOUT
 from world_api.world.storage import BuildCost
@@ -72,8 +71,7 @@ class LibraryFacts:
     def figure(self, part: str, name: str) -> float | None:
         """Return the number ``name`` from ``part`` (``cost`` or ``yields``) of its induction's record; None without one."""
         value = _object(self.induction.get(part)).get(name) if self.is_induced else None
-        known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        return float(value) if known and value is not None else None
+        return float(value) if is_finite_number(value) else None
 
     @property
     def tokens(self) -> float | None:

@@ -52,7 +52,7 @@ _TOOL: Figures[Group] = (
 
 def tools_table(study: Study) -> Table:
     """Return the table of every tool of every library, including tools that were never called."""
-    groups = _offered(study)
+    groups = offered(study)
     return study.table(
         "tools",
         _TOOL,
@@ -61,7 +61,7 @@ def tools_table(study: Study) -> Table:
     )
 
 
-def _offered(study: Study) -> list[Group]:
+def offered(study: Study) -> list[Group]:
     """Return the arms that could call tools of a library."""
     return [group for group in study.groups() if any(row.offered for row in group.rows)]
 
@@ -93,7 +93,8 @@ def _tool(group: Group, name: str) -> Group:
     return replace(group, rows=rows, cells=cells)
 
 
-_USE: Figures[Group] = (
+#: How much each arm with a library uses the library.
+USE: Figures[Group] = (
     *PLACE,
     library_figure(),
     SAMPLES,
@@ -110,12 +111,8 @@ _USE: Figures[Group] = (
 )  # fmt: skip
 
 
-def tool_use_table(study: Study) -> Table:
-    """Return the table of how much each arm with a library uses the library."""
-    return study.table("tool_use", _USE, map(_library_use, _offered(study)))
-
-
-def _library_use(group: Group) -> Group:
+def library_use(group: Group) -> Group:
+    """Return an arm with cells on its use of the library."""
     rows, uses = group.rows, _uses(group.rows)
     used, unused = ([row for row in rows if bool(library_uses(row)) is which] for which in (True, False))
     calls, made = sum(row.calls for row in rows), Counter[str]()
@@ -141,7 +138,8 @@ def entropy(made: Counter[str]) -> float:
     return sum(-number / total * math.log2(number / total) for number in made.values() if number) + 0.0
 
 
-_LEFT_OUT: Figures[Contrast] = (
+#: The effect of each tool: a library compared with the same library without the tool.
+LEFT_OUT: Figures[Contrast] = (
     *words("dataset", "world", "budget"),
     figure("library", "text", lambda item: item.rows[0].library if item.rows else value_cell(None)),
     figure("tool", "text", lambda item: item.name, title="left out"),
@@ -151,14 +149,6 @@ _LEFT_OUT: Figures[Contrast] = (
     P_CLUSTERED,
     TOKENS_DIFFERENCE,
 )
-
-
-def leave_one_out_table(study: Study) -> Table:
-    """Return a table of the effect of each tool: a library compared with the same library without the tool.
-
-    If the run has no such arms, the table is empty and its note explains how to make them.
-    """
-    return study.table("leave_one_out", _LEFT_OUT, left_out_contrasts(study))
 
 
 def left_out_contrasts(study: Study) -> Iterator[Contrast]:
@@ -172,7 +162,7 @@ def left_out_contrasts(study: Study) -> Iterator[Contrast]:
                 yield replace(contrast_of(one, other.arm, pairs_of(one.rows, other.rows)), name=facts.left_out)
 
 
-_FUNNEL: Figures[Group] = (
+FUNNEL: Figures[Group] = (
     *PLACE,
     library_figure(),
     figure("written", "count", about="tools in the model's first emission"),
@@ -190,13 +180,9 @@ _FUNNEL: Figures[Group] = (
 )  # fmt: skip
 
 
-def funnel_table(study: Study) -> Table:
-    """Return the table of how many tools and episodes of each library pass each step up to a right answer."""
-    return study.table(
-        "funnel",
-        _FUNNEL,
-        [_funnel(group) for group in study.groups() if group.first.library and group.first.system == "hier"],
-    )
+def funnels(study: Study) -> Iterator[Group]:
+    """Yield each library's arm with the numbers of tools and episodes that pass each step up to a right answer."""
+    return (_funnel(group) for group in study.groups() if group.first.library and group.first.system == "hier")
 
 
 def _funnel(group: Group) -> Group:
@@ -294,7 +280,7 @@ def _library_cells(facts: LibraryFacts) -> CellsByKey:
     }
 
 
-_BREAK_EVEN: Figures[Contrast] = (
+BREAK_EVEN: Figures[Contrast] = (
     *PLACE,
     *words("against"),
     PAIRS,
@@ -309,17 +295,11 @@ _BREAK_EVEN: Figures[Contrast] = (
 )  # fmt: skip
 
 
-def break_even_table(study: Study) -> Table:
-    """Return the table of what the induction of libraries costs per question, and when its cost is saved again."""
-    return study.table(
-        "break_even",
-        _BREAK_EVEN,
-        [
-            _earned(group, baseline, group.library)
-            for group, baseline in study.beside_baseline()
-            if group.library is not None and baseline is not None and group.arm != baseline.arm
-        ],
-    )
+def earned(study: Study) -> Iterator[Contrast]:
+    """Yield arms with a library against the baseline: what its induction costs per question, and when that is saved again."""
+    for group, baseline in study.beside_baseline():
+        if group.library is not None and baseline is not None and group.arm != baseline.arm:
+            yield _earned(group, baseline, group.library)
 
 
 def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:

@@ -98,6 +98,14 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
     return merged
 
 
+def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
+    """Return the intersection over union of the times that two lists of intervals cover; 0 if both are empty."""
+    first, second = merge_spans(some), merge_spans(others)
+    shared = sum(one.overlap(other) for one in first for other in second)
+    union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
+    return shared / union if union > 0 else 0.0
+
+
 def holes_in(losses: Iterable[tuple[str, float | None, float | None]]) -> list[TimeSpan]:
     """Return the intervals not decoded, merged, in time order. A loss: code, start, end (seconds; None: unknown, left out)."""
     return merge_spans(

@@ -10,7 +10,6 @@ import pytest
 
 from eval.datasets import (
     ADAPTERS,
-    BenchmarkSelection,
     Dataset,
     Raw,
     SkippedEntry,
@@ -135,11 +134,10 @@ def test_subtitles_are_taken_from_their_folder_only(tmp_path: Path) -> None:
     (folder / "deep" / "own.srt").write_text("")
     (folder / "linked.srt").symlink_to(secret)
     (folder / "round.srt").symlink_to("round.srt")
-    wanted = BenchmarkSelection(name="lvb", subtitles=folder)
 
     def taken(name: str) -> Path | None:
         entry = Raw(where="1", id="q", video="v", question="?", kind="count", answer=1, subtitles=name)
-        return assemble([entry], load_protocol("longvideobench"), wanted).videos["v"].subtitles
+        return assemble([entry], load_protocol("longvideobench"), "lvb", subtitles=folder).videos["v"].subtitles
 
     assert taken("deep/own.srt") == folder / "deep" / "own.srt"
     for name in (str(secret), "../secret.srt", "deep/../../secret.srt", "linked.srt", "round.srt", "x" * 5000, "a\0b"):
@@ -150,7 +148,7 @@ def test_many_entries_of_one_id_get_one_each_in_time_that_grows_with_them() -> N
     """Counting up from the first for each would take minutes for these."""
     names = ["q", "q-3", "q", "q", "q-3", "Q 3", *["q"] * 60_000]
     entries = [Raw(where="1", id=name, video="v", question="?", kind="count", answer=1) for name in names]
-    asked = assemble(entries, load_protocol("longvideobench"), BenchmarkSelection(name="x")).items
+    asked = assemble(entries, load_protocol("longvideobench"), "x").items
     ids = [item.id for item in asked]
     assert ids[:6] == ["q", "q-3", "q-2", "q-4", "q-3-2", "Q-3"]
     assert len(set(ids)) == len(names)

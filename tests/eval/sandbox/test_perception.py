@@ -21,7 +21,6 @@ from eval.sandbox.perception import (
     moments_agree,
     owner_of,
     plain,
-    spans_iou,
     step_of,
     table_of,
 )
@@ -31,6 +30,7 @@ from world_api import SystemClock
 from world_api.api import build_world, open_session
 from world_api.build import Truth, read_truth
 from world_api.core import EvalFault, TimeSpan
+from world_api.core.spans import spans_iou
 from world_api.world import View
 
 pytestmark = [pytest.mark.media]

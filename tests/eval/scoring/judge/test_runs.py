@@ -12,8 +12,9 @@ import pytest
 from controller.answers import Question
 from eval.datasets import Item
 from eval.runs import read_run
+from eval.scoring import AnswerToScore
 from eval.scoring.labels import (
-    GivenAnswer,
+    ArmAnswer,
     LabelledPair,
     arms_beside,
     draw_to_label,
@@ -30,17 +31,12 @@ from world_api.chat import completion
 from world_api.core import EvalFault
 
 
-def answers(arm: str, number: int, *, said: str = "a hat") -> list[GivenAnswer]:
-    return [
-        GivenAnswer(
-            sample=f"{arm}-{n}",
-            arm=arm,
-            item=Item(id=f"i{n}", video_id="v", question=Question(text=f"What is in box {n}?"), answer="a hat"),
-            value=f"{said} {n}",
-            answer=None,
-        )
+def answers(arm: str, number: int, *, said: str = "a hat") -> list[ArmAnswer]:
+    items = (
+        Item(id=f"i{n}", video_id="v", question=Question(text=f"What is in box {n}?"), answer="a hat")
         for n in range(number)
-    ]
+    )
+    return [(arm, AnswerToScore(item=item, value=f"{said} {n}", answer=None)) for n, item in enumerate(items)]
 
 
 def test_answers_are_drawn_of_each_arm_and_do_not_say_whose_they_are(tmp_path: Path) -> None:
@@ -70,7 +66,7 @@ def test_what_is_not_labelled_yet_is_named_and_labels_meet_their_arms_again(tmp_
 def test_an_arm_is_drawn_from_all_its_answers_whatever_the_others_said() -> None:
     """Nine of ten answers of `hier` are those of `flat`: they must be in what is drawn of it."""
     right, wrong = answers("flat", 90), answers("hier", 10, said="a shoe")
-    given = [*right, *(replace(one, arm="hier", sample=f"h{n}") for n, one in enumerate(right)), *wrong]
+    given = [*right, *(("hier", one) for _, one in right), *wrong]
     labels, arms = draw_to_label(given, per_arm=20, seed=0)
     said = {pair["id"]: pair["answer"] for pair in labels["pairs"]}
     of_hier = [said[key] for key, names in arms.items() if "hier" in names]
@@ -82,10 +78,10 @@ def test_an_arm_is_drawn_from_all_its_answers_whatever_the_others_said() -> None
 
 
 def test_answers_to_the_same_words_about_another_video_are_others() -> None:
-    here = answers("flat", 1)
-    there = [replace(one, item=replace(one.item, video_id="w")) for one in here]
-    later = [replace(one, item=replace(one.item, question=replace(one.item.question, as_of=5.0))) for one in here]
-    labels, _ = draw_to_label([*here, *there, *later], per_arm=9, seed=0)
+    [(arm, here)] = answers("flat", 1)
+    there = replace(here, item=replace(here.item, video_id="w"))
+    later = replace(here, item=replace(here.item, question=replace(here.item.question, as_of=5.0)))
+    labels, _ = draw_to_label([(arm, one) for one in (here, there, later)], per_arm=9, seed=0)
     assert sorted(pair["video"] for pair in labels["pairs"]) == ["v", "v", "w"]
 
 
@@ -102,8 +98,8 @@ def test_typed_answers_and_silence_are_not_drawn() -> None:
     choice = Item(id="c", video_id="v", question=Question(text="?", kind="choice", options=("a", "b")), answer="A")
     silent = Item(id="s", video_id="v", question=Question(text="?"), answer="a hat")
     given = [
-        GivenAnswer(sample="1", arm="flat", item=choice, value="A", answer="A. a"),
-        GivenAnswer(sample="2", arm="flat", item=silent, value=None, answer=None),
+        ("flat", AnswerToScore(item=choice, value="A", answer="A. a")),
+        ("flat", AnswerToScore(item=silent, value=None, answer=None)),
     ]
     assert draw_to_label(given, per_arm=5, seed=0) == ({"schema_version": 1, "pairs": []}, {})
 
