@@ -1,4 +1,8 @@
-"""People in real rooms as profile neural sees them, with real weights: who is who, and what they look like."""
+"""People in real rooms as profile neural sees them, with real weights: who is who, and what they look like.
+
+Films of which each test needs one of its own are built at night; ``build/linking/test_identities.py`` has the rules for who
+returns and who only looks the same, ``test_neural_profile.py`` that what may be too small is not surely absent.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +43,17 @@ pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 @pytest.fixture(scope="module")
 def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(folder: Path) -> None:
-        for name in (CLIP, COMPOSITE):
-            build(shared_data / "video" / f"{name}.mp4", folder, shared_data / "models")
+        build(shared_data / "video" / f"{CLIP}.mp4", folder, shared_data / "models")
 
     return made_once(tmp_path_factory, "real-people-neural", make)
+
+
+@pytest.fixture(scope="module")
+def composite(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def make(folder: Path) -> None:
+        build(shared_data / "video" / f"{COMPOSITE}.mp4", folder, shared_data / "models")
+
+    return made_once(tmp_path_factory, "real-composite-neural", make)
 
 
 @pytest.fixture
@@ -77,8 +88,9 @@ def test_only_the_two_men_in_black_may_be_one(one_by_one: Session) -> None:
     assert doubts == {(second, by_time[fourth]), (fourth, by_time[second])}
 
 
-def test_the_man_who_returns_is_one_entity_and_the_other_man_in_black_another(store: Path) -> None:
-    people = entities(open_session(store, COMPOSITE, name=None))
+@pytest.mark.nightly
+def test_the_man_who_returns_is_one_entity_and_the_other_man_in_black_another(composite: Path) -> None:
+    people = entities(open_session(composite, COMPOSITE, name=None))
     [returns] = [one for one in people if one["appearances"] == 2]
     assert (returns["first_time"], returns["last_time"]) == (pytest.approx(53, abs=1), pytest.approx(335.2, abs=1))
     [other] = [one for one in people if 187 < one["first_time"] < 190]
@@ -86,18 +98,22 @@ def test_the_man_who_returns_is_one_entity_and_the_other_man_in_black_another(st
     assert [one["entity_id"] for one in other["may_be"]] == [returns["entity_id"]]
 
 
-def test_before_his_return_is_seen_nothing_is_known_of_it(store: Path) -> None:
+@pytest.mark.nightly
+def test_before_his_return_is_seen_nothing_is_known_of_it(composite: Path) -> None:
     [early] = [
-        track for track in open_session(store, COMPOSITE, name=None, as_of=300.0).view.tracks
+        track for track in open_session(composite, COMPOSITE, name=None, as_of=300.0).view.tracks
         if track.category == "person" and 52 < track.span.start < 54
     ]  # fmt: skip
     assert len(early.appearances) == 1
     assert early.outfit.words("upper") == ["black"]
 
 
-def test_upper_clothes_have_the_right_colour_in_at_least_six_of_seven_visits(store: Path, shared_data: Path) -> None:
+@pytest.mark.nightly
+def test_upper_clothes_have_the_right_colour_in_at_least_six_of_seven_visits(
+    composite: Path, shared_data: Path
+) -> None:
     truth = json.loads((shared_data / "video" / f"{COMPOSITE}.truth.json").read_text())
-    rows = seen_outfits(store, truth)
+    rows = seen_outfits(composite, truth)
     true = [[look.word for look in looks if look.part == "upper"] for _, looks, _ in rows]
     assert len(true) == 7
     assert all(true)
@@ -214,6 +230,7 @@ def far(image: Image) -> Image:
     return whole
 
 
+@pytest.mark.nightly
 def test_one_man_in_two_shots_in_other_light_is_not_surely_two(shared_data: Path, tmp_path: Path) -> None:
     """In the second shot all is twice as bright."""
     video = shared_data / "video" / f"{CLIP}.mp4"
@@ -228,6 +245,7 @@ def test_one_man_in_two_shots_in_other_light_is_not_surely_two(shared_data: Path
     assert result["unsure"]["count"]["possible"] == 1
 
 
+@pytest.mark.nightly
 def test_people_who_are_too_small_to_be_found_are_not_surely_absent(shared_data: Path, tmp_path: Path) -> None:
     frames = shot(shared_data / "video" / f"{CLIP}.mp4", 28.0, 8.0, far)
     build(film_of(frames, tmp_path / "film.mp4"), tmp_path / "store", shared_data / "models")
@@ -236,6 +254,7 @@ def test_people_who_are_too_small_to_be_found_are_not_surely_absent(shared_data:
     assert "not judged: person below 22 % of the picture's height" in result["summary"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [1, 4])
 def test_who_returns_in_changed_footage_is_not_lost_and_joined_with_no_other(
     number: int, shared_data: Path, tmp_path: Path

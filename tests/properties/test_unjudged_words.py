@@ -18,10 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from tests.support.tool_documents import documents
 from tool_induction.admission import staged_sessions
 from tool_induction.compiler import compile_document
-from tool_induction.runtime import run_tool
+from tool_induction.runtime import Memo, run_tool
 from world_api.operations import run
 
 ABSENT, UNJUDGED = "person in pink", "with glasses"
+#: Every tool asks the same few things of the same films, so that each is computed once.
+ANSWERS = Memo()
 FORTY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 SEARCH = {
     "type": "call_world_api",
@@ -106,7 +108,12 @@ DROPPING: dict[str, tuple[list[dict[str, Any]], str, str]] = {
 def outcome(tools: Any, name: str, query: str, session: Any) -> tuple[str, str]:
     """The status, and the outputs without what says only how they were asked for."""
     result = run_tool(
-        tools, name, {"video_id": session.video_id, "query": query}, call=partial(run, session), world=session
+        tools,
+        name,
+        {"video_id": session.video_id, "query": query},
+        call=partial(run, session),
+        world=session,
+        memo=ANSWERS,
     )
     text = json.dumps([result["status"], result["outputs"]], sort_keys=True, ensure_ascii=False)
     return result["status"], re.sub(r'"score": [^,}]*', "", text.replace(query, "QUERY"))

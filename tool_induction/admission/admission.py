@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,10 +35,16 @@ _FIRST, _MORE, _TO_COMPARE = (0, 1), (2, 3, 4, 5), (0, 1, 2, 3)
 _FULL = ("many", "crowded")
 _FILMS = 3  #: crowded films in each turn, for a tool that found nothing and to compare two tools
 _MIN_ANSWERS = 3  #: different answers that two tools must have in common before they count as the same
+_KEPT_VERDICTS = 200  #: of the tools that were examined last
 
 Tools = Mapping[str, CompiledTool]
 #: Makes runs of the named tool, in these tools or in others.
 RunOf = Callable[..., trials.Runner]
+
+#: Results of calls on made worlds and on staged films, and verdicts by all that decides them. Rounds of an induction, and both
+#: libraries of one, examine many tools that did not change.
+_MEMO = Memo()
+_VERDICTS: OrderedDict[str, Verdict] = OrderedDict()
 
 
 def admit(
@@ -56,18 +62,22 @@ def admit(
         examples: Real worlds on which the tools are tried, too.
         entities: Entities of the induction's examples; a tool that works only with these is refused.
         others: Other entities of the same kinds, used as arguments; by default built-in texts.
-        monotonic: A clock in seconds. It only stops a run of more than an hour, which then counts as disturbed.
+        monotonic: A clock in seconds. It only stops a run of more than an hour, which then counts as disturbed. With a
+            clock of the caller's every tool is tried now; else the verdict on a tool that this process examined before,
+            with the same texts and on the same examples, may be the one of then.
 
     Returns:
         A verdict for each tool, in the order of ``tools``. A tool that fails is refused; nothing is raised.
     """
-    memo = Memo()
+    is_kept = monotonic is time.monotonic
+    memo = _MEMO if is_kept else Memo()
 
     def run_of(name: str, among: Tools = tools) -> trials.Runner:
         return partial(trials.tried, among, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
-    verdicts = {name: _verdict(name, tools, run_of, examples, tuple(entities), texts) for name in tools}
+    given = (examples, tuple(entities), texts)
+    verdicts = {name: (_kept_verdict if is_kept else _verdict)(name, tools, run_of, *given) for name in tools}
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(
@@ -79,6 +89,36 @@ def admit(
             kept=kept,
         )
     return Admission(verdicts=tuple(verdicts.values()))
+
+
+def _kept_verdict(
+    name: str,
+    tools: Tools,
+    run_of: RunOf,
+    examples: Sequence[trials.ExampleWorld],
+    entities: tuple[str, ...],
+    texts: Sequence[str],
+) -> Verdict:
+    """Return a verdict, which is kept unless a run was disturbed or an example has no key."""
+    if not all(example.key for example in examples):
+        return _verdict(name, tools, run_of, examples, entities, texts)
+    worlds = [(example.name, example.key, example.texts) for example in examples]
+    needed = [[tools[one].frozen, repr(tools[one].price)] for one in _with_callees(name, tools)]
+    key = content_hash([name, needed, worlds, entities, list(texts)])
+    verdict = _VERDICTS.pop(key, None) or _verdict(name, tools, run_of, examples, entities, texts)
+    if not any(run.disturbed for run in verdict.runs):
+        _VERDICTS[key] = verdict
+        while len(_VERDICTS) > _KEPT_VERDICTS:
+            _VERDICTS.popitem(last=False)
+    return verdict
+
+
+def _with_callees(name: str, tools: Tools) -> list[str]:
+    """Return the names of a tool and of all tools that it calls, directly or through others."""
+    found = [name]
+    for one in found:  # grows meanwhile
+        found += [target for target in calls_of(tools[one].tool) if target not in found]
+    return found
 
 
 def _verdict(

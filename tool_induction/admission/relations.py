@@ -126,7 +126,9 @@ class Subject:
         world = world or next(one for one in self.known if one.name == run.world)
         given = {**run.arguments, **(arguments or {}), "video_id": world.video_id}
         call, state = world.open()
-        trial = Trial(world=world.name, call=call, state=state, arguments=given, example=True, probe=run.probe)
+        trial = Trial(
+            world=world.name, call=call, state=state, arguments=given, example=True, is_known=True, probe=run.probe
+        )
         return self.run_of(tools)(trial)
 
 

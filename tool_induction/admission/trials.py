@@ -43,7 +43,7 @@ class ExampleWorld:
     """A world to try tools on, texts taken from it that a tool may search for, and facts that are known of it.
 
     ``open`` starts a session and returns its call function and state. Each run gets a new session, which is not saved,
-    so that no tool reads what another one wrote.
+    so that no tool reads what another one wrote. ``key``: all that results depend on besides the call; empty: it is unknown.
     """
 
     name: str
@@ -51,13 +51,14 @@ class ExampleWorld:
     texts: tuple[str, ...]
     open: Callable[[], tuple[Caller, WorldState | None]]
     facts: tuple[Fact, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """A run that is to be made: the world, given by its call function and state, and the arguments.
 
-    ``probe``: the facts that the arguments are about, if any are known.
+    ``probe``: the facts that the arguments are about, if any are known; ``is_known``: some are known of the world.
     """
 
     world: str
@@ -65,6 +66,7 @@ class Trial:
     state: WorldState | None
     arguments: Mapping[str, Any]
     example: bool = False
+    is_known: bool = False
     probe: Probe | None = None
 
 
@@ -218,7 +220,8 @@ def example_trials(
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
             call, state = example.open()
-            yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
+            is_known = bool(example.facts)
+            yield Trial(world=example.name, call=call, state=state, arguments=given, example=True, is_known=is_known)
 
 
 def probe_trials(name: str, tools: Mapping[str, CompiledTool], world: ExampleWorld) -> Iterator[Trial]:
@@ -227,7 +230,8 @@ def probe_trials(name: str, tools: Mapping[str, CompiledTool], world: ExampleWor
     tool, roles, duration = tools[name].tool, roles_of(name, tools), length_of(listings, world.video_id)
     for probe in probes_for(tool, roles, world.facts, video_id=world.video_id, duration=duration):
         call, state = world.open()
-        yield Trial(world=world.name, call=call, state=state, arguments=probe.arguments, example=True, probe=probe)
+        given = probe.arguments
+        yield Trial(world=world.name, call=call, state=state, arguments=given, example=True, is_known=True, probe=probe)
 
 
 def staged_worlds() -> tuple[ExampleWorld, ...]:
@@ -294,6 +298,7 @@ def tried(
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
     facts["probe"] = trial.probe
     watched, start = _Watched(trial.call), monotonic()
+    is_shared = trial.state is not None and (trial.is_known or not trial.example)
     try:
         result = run_tool(
             tools,
@@ -301,7 +306,7 @@ def tried(
             trial.arguments,
             call=watched,
             world=trial.state,
-            memo=memo if memo is not None and (trial.probe is not None or not trial.example) else Memo(),
+            memo=memo if memo is not None and is_shared else Memo(),
             limits=LIMITS,
             monotonic=monotonic,
             judge=MadeUpJudge(),

@@ -29,7 +29,7 @@ from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
 from tool_induction.library import LOG, UNPRUNED, UNREVIEWED, Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
-from world_api.core.canonical import content_hash, json_line
+from world_api.core.canonical import canonical_json, content_hash, json_line
 from world_api.core.execution import SystemClock
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
 from world_api.core.files import hash_bytes, open_regular
@@ -439,7 +439,8 @@ def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
     ]
     filled = [list(dict.fromkeys(text[:_LONGEST] for text in texts if text.strip()))[:_TEXTS] for texts in kinds]
     mixed = [text for turn in zip_longest(*filled) for text in turn if text]
-    return ExampleWorld(name=name, video_id=name, texts=tuple(mixed), open=fresh, facts=facts_of(session))
+    key = canonical_json([session.memo_key, sorted(session.groups), session.backends.looker is not None])
+    return ExampleWorld(name=name, video_id=name, texts=tuple(mixed), open=fresh, facts=facts_of(session), key=key)
 
 
 def _rows(call: Caller, name: str, operation: str, key: str) -> list[dict[str, Any]]:
