@@ -54,6 +54,7 @@ def admit(
     entities: Sequence[str] = (),
     others: Sequence[str] = (),
     monotonic: Callable[[], float] = time.monotonic,
+    reuse: bool = True,
 ) -> Admission:
     """Run every tool on trial worlds and decide which of them enter a library.
 
@@ -62,22 +63,21 @@ def admit(
         examples: Real worlds on which the tools are tried, too.
         entities: Entities of the induction's examples; a tool that works only with these is refused.
         others: Other entities of the same kinds, used as arguments; by default built-in texts.
-        monotonic: A clock in seconds. It only stops a run of more than an hour, which then counts as disturbed. With a
-            clock of the caller's every tool is tried now; else the verdict on a tool that this process examined before,
-            with the same texts and on the same examples, may be the one of then.
+        monotonic: A clock in seconds. It only stops a run of more than an hour, which then counts as disturbed.
+        reuse: Whether the verdict on a tool that this process examined before, with the same texts and on the same examples,
+            may be the one of then; else every tool is tried now.
 
     Returns:
         A verdict for each tool, in the order of ``tools``. A tool that fails is refused; nothing is raised.
     """
-    is_kept = monotonic is time.monotonic
-    memo = _MEMO if is_kept else Memo()
+    memo = _MEMO if reuse else Memo()
 
     def run_of(name: str, among: Tools = tools) -> trials.Runner:
         return partial(trials.tried, among, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
     given = (examples, tuple(entities), texts)
-    verdicts = {name: (_kept_verdict if is_kept else _verdict)(name, tools, run_of, *given) for name in tools}
+    verdicts = {name: (_kept_verdict if reuse else _verdict)(name, tools, run_of, *given) for name in tools}
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(

@@ -233,7 +233,7 @@ def test_verdicts_can_be_written_down_and_read(tool: Any, compiled: Any) -> None
 def test_admission_says_the_same_twice(tool: Any, compiled: Any) -> None:
     tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
 
-    assert admit(tools, monotonic=lambda: 0.0) == admit(tools, monotonic=lambda: 1.0)
+    assert admit(tools, reuse=False) == admit(tools, reuse=False)
 
 
 def test_a_verdict_that_is_kept_is_that_of_new_runs(tool: Any, compiled: Any) -> None:
@@ -244,8 +244,8 @@ def test_a_verdict_that_is_kept_is_that_of_new_runs(tool: Any, compiled: Any) ->
     kept, other = admit(compiled(changed | {"tool_name": "another"}, first)), admit(compiled(changed))
 
     assert kept.verdicts[1] == before.verdicts[0]
-    assert kept == admit(compiled(changed | {"tool_name": "another"}, first), monotonic=lambda: 0.0)
-    assert other == admit(compiled(changed), monotonic=lambda: 0.0) != before
+    assert kept == admit(compiled(changed | {"tool_name": "another"}, first), reuse=False)
+    assert other == admit(compiled(changed), reuse=False) != before
 
 
 def test_an_input_that_changes_nothing_gets_a_warning_and_an_amount_a_note(tool: Any, verdicts: Any) -> None:

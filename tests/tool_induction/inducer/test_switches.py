@@ -82,7 +82,7 @@ def test_a_tool_that_judges_is_induced_where_judging_is_allowed(cli: Cli, tmp_pa
 
 def test_trials_ask_no_model_and_the_made_up_judge_answers_the_same_each_time(judging: Document) -> None:
     tools = compile_document(judging, allow_judge=True).require()
-    first, second = (admit(tools, monotonic=clock) for clock in (lambda: 0.0, lambda: 1.0))
+    first, second = (admit(tools, reuse=False) for _ in range(2))
     assert [item.admitted for item in first.verdicts] == [True]
     assert first == second
     judge = MadeUpJudge()
