@@ -100,7 +100,7 @@ def test_a_slow_machine_changes_no_verdict(tool: Any, compiled: Any) -> None:
     tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
     slow = count(step=100)
 
-    told = admit(tools, monotonic=lambda: float(next(slow)))
+    told = admit(tools, monotonic=lambda: float(next(slow)), reuse=False)
 
     assert told == admit(tools)
 
@@ -108,7 +108,8 @@ def test_a_slow_machine_changes_no_verdict(tool: Any, compiled: Any) -> None:
 def test_a_machine_that_stands_still_gives_no_verdict(tool: Any, compiled: Any) -> None:
     still = count(step=1_000_000)
 
-    (verdict,) = admit(compiled(tool(SEARCH, EARLIEST, outputs=FOUND)), monotonic=lambda: float(next(still))).verdicts
+    tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
+    (verdict,) = admit(tools, monotonic=lambda: float(next(still)), reuse=False).verdicts
 
     assert (verdict.admitted, verdict.reason) == (False, "disturbed")
     assert all(run.disturbed for run in verdict.runs)
