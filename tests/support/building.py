@@ -87,7 +87,8 @@ def made_clip(
     """A clip as a stage sees it: with the rows that are stored, without sound, its images named by their content."""
 
     def read(table: str, span: TimeSpan) -> pa.Table:
-        return rows_from_records(table, [row for row in (stored or {}).get(table, []) if span.contains(row["time"])])
+        own = (stored or {}).get(table, [])
+        return rows_from_records(table, [row for row in own if span.contains(row.get("time", row.get("start")))])
 
     return Clip(
         number=number, span=clip_span(number), source=source or made_source(), rows=read,

@@ -223,7 +223,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SPEECH, TEXT_ENCODER
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SPEECH, TEXT_ENCODER, VOICE
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -242,6 +242,10 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 from world_api.perception.sentences import try_encoder
 
                 try_encoder(models.text_encoder_of(model))
+            case task if task == VOICE:
+                from world_api.perception.voices import try_voice_embedder
+
+                try_voice_embedder(models.voice_embedder_of(model))
             case task if task == SPEECH:
                 from world_api.perception.speech import WhisperRecogniser
 

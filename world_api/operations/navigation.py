@@ -31,7 +31,7 @@ from world_api.operations.evidence import (
     seen_in,
     times,
 )
-from world_api.operations.matches import actions_in, find_objects, listed_entities
+from world_api.operations.matches import SPEAKERS_NOT_JUDGED, actions_in, find_objects, listed_entities, who_speaks
 from world_api.operations.query_matches import asks_for_looks, candidates, caption_of, judged_hits, with_moments
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
@@ -60,6 +60,7 @@ from world_api.operations.schema import (
 from world_api.search.pictures import MAY_SHOW, pictures_of
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
+from world_api.world.voices import CATEGORY as VOICE
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters, which is what it is for.
 MAX_ENTRIES = 60
@@ -191,9 +192,18 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
     return EntityList(
         entities=listed,
         evidence=[
-            evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
+            evidence(
+                session,
+                TimeSpan(start=item.first_time, end=item.last_time),
+                "speech" if item.category == VOICE else "tracker",
+                None,
+                item.first_time,
+            )
             for item in listed
         ],
+        hint=SPEAKERS_NOT_JUDGED
+        if session.view.has_rows("speech") and who_speaks(session.view) == "not_judged"
+        else "",
     )
 
 
@@ -209,6 +219,7 @@ def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
         title=manifest.title,
         has_audio=manifest.video.has_audio,
         has_speech_text=view.has_rows("speech"),
+        speakers=who_speaks(view),
         profile=manifest.profile,
         vocabulary=JudgedWords(categories=sorted(session.vocabulary.categories)),
         evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],

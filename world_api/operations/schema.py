@@ -168,11 +168,22 @@ class SegmentInfo(Result, json_schema_extra=_typed("Segment")):
     center_time: Time
 
 
+SPEAKER = "Who speaks: a name from subtitles, or the entity id of a voice; null where that is not known."
+
+
 class MatchingLine(Interval):
     """A line that is said, or a text on screen, with its own times."""
 
     text: str
     source: Source
+    speaker: Annotated[
+        str | None,
+        Field(
+            description=SPEAKER,
+            exclude_if=lambda speaker: speaker is None,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = None
     as_given: Annotated[
         bool, Field(description="Whether it holds the query word for word; case and punctuation do not count.")
     ]
@@ -438,6 +449,14 @@ class Entity(_Part, json_schema_extra=_typed("Entity")):
             json_schema_extra=_typed(MAY_BE_ABSENT),
         ),
     ] = None
+    samples: Annotated[
+        list[TimeRange],
+        Field(
+            description="Of a voice: the spans in which it is heard longest, to listen to; absent for what is seen.",
+            exclude_if=lambda samples: not samples,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = []
     lacks: Annotated[
         list[str],
         Field(description="What is not shown of it: that it is another one than those before. So it may count twice."),
@@ -472,6 +491,12 @@ class Metadata(Result):
     title: str
     has_audio: bool
     has_speech_text: bool
+    speakers: Annotated[
+        Literal["named", "judged", "not_judged"],
+        Field(
+            description="Whether subtitles name who speaks, voices were told apart, or neither: then nothing is known of it."
+        ),
+    ] = "not_judged"
     profile: str
     vocabulary: JudgedWords = JudgedWords(categories=[])
 
@@ -491,7 +516,7 @@ class TranscriptLine(Interval):
 
     text: str
     source: Literal["speech", "screen_text"]
-    speaker: Annotated[str | None, Field(description="Who speaks; null where that is not known.")]
+    speaker: Annotated[str | None, Field(description=SPEAKER)]
     confidence: Confidence
 
 

@@ -33,21 +33,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder, VoiceEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
     from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
-SPEECH = "speech_recogniser"
+SPEECH, VOICE = "speech_recogniser", "voice_embedder"
 #: The tasks of models that a user can add.
-ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
+ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER, VOICE)
 #: task -> what is given as the path of a model.
 _WANTED = {
     DETECTOR: "give the path of an ONNX file of a detector",
     IMAGE_TEXT: "give the folder of image.onnx, text.onnx and the tokenizer, or the checkpoint file of an open_clip model",
     IMAGE_CLASSIFIER: "give the path of an ONNX file of a classifier",
+    VOICE: "give the path of an ONNX file of a speaker encoder",
     TEXT_ENCODER: "give the folder of an ONNX file and tokenizer.json, or a folder of sentence-transformers",
 }
 #: Seconds that a server may be silent, and bytes that are written at once.
@@ -366,6 +367,28 @@ class ModelFolder:
         parts = tuple(ModelPart(name=model.name, path=path(file), sha256=file.sha256) for file in model.files)
         return KINDS[options.kind](PictureModel(name=model.name, parts=parts, options=options))
 
+    def voice_embedder(self, *, say: Callable[[str], None] | None = None) -> VoiceEmbedder | None:
+        """Return the first speaker encoder of the catalogue that is present; it is loaded when it embeds. None if there is none.
+
+        Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
+        """
+        for model in self.catalogue():
+            if model.task == VOICE and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return self.voice_embedder_of(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
+    def voice_embedder_of(self, model: Model) -> VoiceEmbedder:
+        """Return the adapter of a speaker encoder. Raises BackendFault: ``bad_catalogue``, ``model_damaged``."""
+        from world_api.perception.voices import KINDS, VoiceOptions
+
+        found = self._picture_model(model, VoiceOptions)
+        return KINDS[found.options.kind](found)
+
     def encoder(self, model: Model) -> ImageTextEncoder:
         """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
         from world_api.perception.image_text import ImageTextOptions, OnnxImageTextEncoder, OpenClipEncoder
@@ -540,6 +563,10 @@ class ModelFolder:
             from world_api.perception.sentences import try_encoder
 
             try_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
+        elif task == VOICE:
+            from world_api.perception.voices import try_voice_embedder
+
+            try_voice_embedder(there.voice_embedder_of(model))
         else:
             there.tagger_of(model)
         self.pull(model, offered=there.folder)

@@ -56,6 +56,7 @@ from world_api.world.tracks import (
     Tracks,
     join_tracks,
 )
+from world_api.world.voices import STAGE as VOICES, Voices, said_at_once
 
 Item = TypeVar("Item")
 Kept = TypeVar("Kept")
@@ -231,8 +232,34 @@ class View:
                 language=line["language"],
                 source=line["source"],
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
+                voice=self._voice_of(line, span),
             ),
         )
+
+    @cached_property
+    def voices(self) -> Voices:
+        """The voices that are known in the visible part."""
+        tables = (self.rows(name) for name in ("voice_turns", "voice_names", "voice_links"))
+        return Voices(*tables, until=self.duration)
+
+    @cached_property
+    def judges_speakers(self) -> bool:
+        """Whether it was judged who speaks, even if no voice is known."""
+        return any(stage.name == VOICES for stage in self.world.manifest.stages)
+
+    def _voice_of(self, line: dict[str, Any], span: TimeSpan) -> str:
+        """Return the voice of a line that names no speaker; empty if it is not known."""
+        if (
+            line["speaker"]
+            or not self.voices.voices
+            or (line["start"], line["end"], line["text"]) in self._said_at_once
+        ):
+            return ""
+        return self.voices.of_line(span)
+
+    @cached_property
+    def _said_at_once(self) -> frozenset[tuple[float, float, str]]:
+        return said_at_once(self.rows("speech"))
 
     def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
         """Return the visible recognised words of the line that starts at ``line_start``."""
