@@ -201,12 +201,12 @@ class Voices:
                 turn
                 for utterance in block_utterances(number, sound, self._detector)
                 for span in _parts(utterance)
-                for turn in self._divided(span, sound(span), utterance.settled)
+                for turn in self._divided(span, sound(span), utterance)
             ]
             self._recent = {kept: turns for kept, turns in self._recent.items() if kept == number - 1} | {number: found}
         return self._recent[number]
 
-    def _divided(self, span: TimeSpan, samples: NDArray[np.float32], settled: float) -> Iterator[Turn]:
+    def _divided(self, span: TimeSpan, samples: NDArray[np.float32], utterance: Utterance) -> Iterator[Turn]:
         """Yield the turns in speech without long pauses."""
         pieces = [span]
         if span.duration >= 2 * _WINDOW:
@@ -228,13 +228,14 @@ class Voices:
             pieces[at : at + 2] = [TimeSpan(start=pieces[at].start, end=pieces[at + 1].end)]
         for piece, vector in zip(pieces, vectors, strict=True):
             judged = piece.duration >= _SHORTEST and bool(vector.any())
-            start, end = round_time(piece.start), round_time(piece.end)
+            voiced = [part for voice in utterance.voiced if (part := voice.clip(piece)) is not None] or [piece]
+            start, end = round_time(voiced[0].start), round_time(voiced[-1].end)
             if end > start:
                 yield Turn(
                     start=start,
                     end=end,
                     vector=np.round(vector, _DECIMALS) if judged else vector[:0],
-                    known=known_time(settled),
+                    known=known_time(utterance.settled),
                 )
 
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import Literal
 
 from world_api.core.attributes import LASTING, asked_attributes, attribute_of
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
@@ -235,17 +234,6 @@ def _voice(voice: Voice) -> Entity:
         may_be=[LookAlike(entity_id=item.entity_id, score=item.score) for item in voice.may_be],
         samples=[TimeRange(start_time=round_time(turn.start), end_time=round_time(turn.end)) for turn in voice.samples],
     )
-
-
-#: What is said where no speaker encoder judged a video with speech.
-SPEAKERS_NOT_JUDGED = "who speaks is not judged: no model of voices was there when the world was built"
-
-
-def who_speaks(view: View) -> Literal["named", "judged", "not_judged"]:
-    """Return how a world says who speaks: by names in subtitles or its truth, by voices, or not at all."""
-    if any(view.rows("speech").column("speaker").unique().to_pylist()):
-        return "named"
-    return "judged" if view.judges_speakers else "not_judged"
 
 
 def _entity(session: Session, thing: Track | Registration, own: Registration | None) -> Entity:

@@ -492,11 +492,14 @@ class Metadata(Result):
     has_audio: bool
     has_speech_text: bool
     speakers: Annotated[
-        Literal["named", "judged", "not_judged"],
+        Literal["named", "judged", "not_judged"] | None,
         Field(
-            description="Whether subtitles name who speaks, voices were told apart, or neither: then nothing is known of it."
+            description="Whether subtitles name who speaks, voices were told apart, or neither: then nothing is known of it. "
+            "Absent where nothing is said.",
+            exclude_if=lambda how: how is None,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
         ),
-    ] = "not_judged"
+    ] = None
     profile: str
     vocabulary: JudgedWords = JudgedWords(categories=[])
 

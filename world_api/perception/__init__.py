@@ -2,7 +2,8 @@
 
 ``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
 re-identification model belongs beside it) need no download. ``detector`` recognises objects with a model of the
-catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices.
+catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices, ``voices`` tells
+speakers apart.
 ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     )
     from world_api.perception.models import Model, ModelFolder
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
+    from world_api.perception.voices import OnnxVoiceEncoder, ResemblyzerEncoder, VoiceOptions
 
 #: profile -> port -> adapter, as ``module:class``. Those of an endpoint, of Whisper and of models need options of the caller.
 PROFILES = {

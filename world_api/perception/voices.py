@@ -147,7 +147,10 @@ def read_tensors(content: bytes, name: str) -> dict[str, Floats]:
         values = np.frombuffer(file.read(4 * count), dtype="<f4")
         if key in storages:
             storages[key][:] = values
-    return dict(state[name])
+    found: dict[str, Floats] = dict(state[name])
+    if not all(isinstance(one, np.ndarray) for one in found.values()):
+        raise ValueError("it holds other values than tensors")
+    return found
 
 
 class ResemblyzerEncoder(_Encoder):
