@@ -245,15 +245,15 @@ def changes(vectors: Vectors, limit: float) -> list[float]:
     They are where the window before is least like the window after: below ``limit``, the least within 0.8 s, and clearly less than
     on either side, since the windows of one voice in an echo or in noise are little alike throughout.
     """
-    reach, near, wide = round(_WINDOW / _STEP), round(_APART / _STEP), round(_AROUND / _STEP)
-    alike = np.sum(vectors[:-reach] * vectors[reach:], axis=1)
+    width, near, wide = round(_WINDOW / _STEP), round(_APART / _STEP), round(_AROUND / _STEP)
+    alike = np.sum(vectors[:-width] * vectors[width:], axis=1)
     found: list[float] = []
     for at, value in enumerate(alike.tolist()):
         is_least = value <= alike[max(0, at - near) : at + near + 1].min()
         # Near an end one side is not fully known: a turn that may have two voices is divided there.
         sides = [side for side in (alike[max(0, at - wide) : at], alike[at + 1 : at + 1 + wide]) if len(side) == wide]
         if value < limit and is_least and all(side.max() >= value + _FALL for side in sides):
-            found.append(at * _STEP + (reach * _STEP + _WINDOW) / 2)
+            found.append(at * _STEP + (width * _STEP + _WINDOW) / 2)
     return found
 
 

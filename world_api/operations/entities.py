@@ -54,7 +54,7 @@ from world_api.operations.schema import (
 from world_api.session.session import Registration, Session
 from world_api.world.timeline import Spoken
 from world_api.world.tracks import Track
-from world_api.world.voices import Voice
+from world_api.world.view import Voice
 
 #: Seconds before and after a moment that count as its surroundings.
 AROUND = 2.0

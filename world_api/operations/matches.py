@@ -33,8 +33,7 @@ from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Side, Track
-from world_api.world.view import DistinctTracks, View
-from world_api.world.voices import CATEGORY as VOICE, Voice
+from world_api.world.view import VOICE, DistinctTracks, View, Voice
 
 #: Why a frame was not looked at.
 Unseen = MediaFault | BackendFault

@@ -60,8 +60,7 @@ from world_api.operations.schema import (
 from world_api.search.pictures import MAY_SHOW, pictures_of
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
-from world_api.world.view import View
-from world_api.world.voices import CATEGORY as VOICE
+from world_api.world.view import VOICE, View
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters, which is what it is for.
 MAX_ENTRIES = 60

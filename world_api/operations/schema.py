@@ -494,7 +494,7 @@ class Metadata(Result):
     speakers: Annotated[
         Literal["named", "judged", "not_judged"] | None,
         Field(
-            description="Whether subtitles name who speaks, voices were told apart, or neither: then nothing is known of it. "
+            description="Whether subtitles name who speaks, voices were distinguished, or neither: then nothing is known of it. "
             "Absent where nothing is said.",
             exclude_if=lambda how: how is None,
             json_schema_extra=_typed(MAY_BE_ABSENT),
