@@ -2,8 +2,8 @@
 
 ``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
 re-identification model belongs beside it) need no download. ``detector`` recognises objects with a model of the
-catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices, ``voices`` compares
-voices.
+catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices,
+``voices`` compares them.
 ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 

@@ -252,7 +252,9 @@ def _slaney_bands(bands: int) -> NDArray[np.float64]:
     top = knee / step + math.log(SAMPLE_RATE / 2 / knee) / growth
     mels = np.linspace(0.0, top, bands + 2)
     edges = np.where(mels < knee / step, step * mels, knee * np.exp(growth * (mels - knee / step)))
-    return _triangles(edges, np.arange(_FRAME // 2 + 1) * (SAMPLE_RATE / _FRAME)) * (2 / (edges[2:] - edges[:-2]))
+    return _triangles(edges, np.linspace(0.0, SAMPLE_RATE / 2, _FRAME // 2 + 1, dtype=np.float64)) * (
+        2 / (edges[2:] - edges[:-2])
+    )
 
 
 def _triangles(edges: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -311,7 +313,7 @@ def _kaldi_bands(bins: int) -> NDArray[np.float64]:
         return np.asarray(1127.0 * np.log1p(frequency / 700.0))
 
     low, high = mel(np.array([20.0, SAMPLE_RATE / 2]))
-    return _triangles(np.linspace(low, high, bins + 2), mel(np.arange(257) * (SAMPLE_RATE / 512)))
+    return _triangles(np.linspace(low, high, bins + 2), mel(np.linspace(0.0, SAMPLE_RATE / 2, 257, dtype=np.float64)))
 
 
 #: ``kind`` -> the encoder of a model with these options.
