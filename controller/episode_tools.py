@@ -266,9 +266,15 @@ def operations_hidden(calls: Sequence[PastCall], *, after: int | None = None) ->
         is_defect = isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
         if call.ran and call.tool not in _NO_TOOLS and (is_defect or "status" in call.result):
             ran += 1
-            if is_defect or call.result.get("status") in _FRUITLESS or ran >= after:
+            if is_defect or _is_fruitless(call.result) or ran >= after:
                 return ()
     return EVERY_OPERATION.keys()
+
+
+def _is_fruitless(result: Mapping[str, Any]) -> bool:
+    """Whether a tool failed, found nothing, or cannot tell and shows nothing."""
+    status = result.get("status")
+    return status in _FRUITLESS or (status == "partial" and not result.get("evidence"))
 
 
 DESCRIBE_OPERATION, CALL_OPERATION = "describe_operation", "call_operation"

@@ -209,6 +209,10 @@ def _by_clip(records: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
     return clips
 
 
+#: What profile classical does not know where it finds nobody.
+STILL = "person that was not detected (what never moves is not tracked)"
+
+
 @pytest.fixture
 def make_world(tmp_path: Path) -> WorldMaker:
     """Writes a world into a fresh store."""

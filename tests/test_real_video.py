@@ -223,7 +223,8 @@ def test_the_seed_tool_finds_a_visit_with_evidence(store: Path, truth: dict[str,
     document.write_text(json.dumps(SEED))
     ran = videoworld("tools", "run", str(document), "locate_first_appearance", "--video", NAME, "--store", str(store),
                      "person_query=a person in black", "--json")  # fmt: skip
-    assert ran["status"] == "ok"
+    # It looks at moments before the first in which the person is tracked, too, and one who does not move may be there then.
+    assert ran["status"] == "partial"
     found = TimeSpan(start=ran["outputs"]["start_time"], end=ran["outputs"]["end_time"])
     assert any(
         visit.start - LABEL_TOLERANCE <= found.start and found.end <= visit.end + LABEL_TOLERANCE

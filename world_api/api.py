@@ -27,7 +27,7 @@ from world_api.terminal import NoProgress
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
-    from world_api.core.ports import Image
+    from world_api.core.ports import Image, SoundTagger
     from world_api.perception.detector import DetectorModel
     from world_api.perception.models import ModelFolder
     from world_api.session.session import Session
@@ -73,8 +73,9 @@ def build_world(
         people, tagger, voices = models.people(say=say), models.tagger(say=say), models.voice_embedder(say=say)
     listening = replace(chosen.listening, models=model_folder(chosen.models).folder)
     recipe = recipes.recipe_for(
-        profile, listening, without=chosen.without, detector=detector, people=people, tagger=tagger, voices=voices
-    )
+        profile, listening, without=chosen.without, detector=detector, people=people, tagger=tagger, voices=voices,
+        sounds=_sound_tagger(profile, chosen, progress or NoProgress()),
+    )  # fmt: skip
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
@@ -110,6 +111,13 @@ def build_world(
             # The world is complete without it; readers make in memory what is not there.
             shown.say(f"search data cannot be stored beside the world, so opening it takes longer: {fault.message}")
         return report
+
+
+def _sound_tagger(profile: str, options: BuildOptions, progress: Progress) -> SoundTagger | None:
+    """Return what tags the sounds of a build; None if it has no such stage or nothing on this machine does it."""
+    if profile not in {CLASSICAL, NEURAL} or "sounds" in options.without:
+        return None
+    return model_folder(options.models).sound_tagger(say=progress.say)
 
 
 def model_folder(folder: Path | str | None = None) -> ModelFolder:

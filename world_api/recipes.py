@@ -16,7 +16,7 @@ from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
-    from world_api.core.ports import PictureTagger, VoiceDetector, VoiceEmbedder
+    from world_api.core.ports import PictureTagger, SoundTagger, VoiceDetector, VoiceEmbedder
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
     from world_api.perception.detector import DetectorModel
@@ -35,12 +35,13 @@ def recipe_for(
     detector: DetectorModel | None = None,
     people: PeopleModels | None = None,
     tagger: PictureTagger | None = None,
+    sounds: SoundTagger | None = None,
     voices: VoiceEmbedder | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
-    ``listening`` chooses the source of the spoken words; ``detector``, ``people``, ``tagger`` and ``voices`` are the models of the
-    profile ``neural``.
+    ``listening`` chooses the source of the spoken words; ``detector``, ``people``, ``tagger`` and ``voices`` are the models of
+    the profile ``neural``, ``sounds`` is that of ``classical`` and ``neural``.
 
     Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
     may raise ``no_such_stage`` and ``stage_needed``.
@@ -49,7 +50,9 @@ def recipe_for(
         words = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video, worker: leave_out(_classical(video, worker, listening=words), without),
+            stages=lambda video, worker: leave_out(
+                [*_classical(video, worker, listening=words), *_sounds(sounds)], without
+            ),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
@@ -70,6 +73,7 @@ def recipe_for(
                     *_people(worker, people),
                     *_pictures(worker, tagger),
                     *_voices(words, voices),
+                    *_sounds(sounds),
                 ],
                 without,
             ),
@@ -157,6 +161,13 @@ def _voices(listening: Listening, embedder: VoiceEmbedder | None) -> list[Stage]
     from world_api.build.voices import Voices
 
     return [] if embedder is None or listening.speech == OFF else [Voices(embedder, _voice_detector())]
+
+
+def _sounds(tagger: SoundTagger | None) -> list[Stage]:
+    """Return the stage that tags sounds; none without a model of it."""
+    from world_api.build.sounds import Sounds
+
+    return [] if tagger is None else [Sounds(tagger)]
 
 
 def moving_things() -> FrameStage:

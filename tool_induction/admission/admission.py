@@ -10,7 +10,7 @@ from functools import partial
 
 from tool_induction.admission import trials
 from tool_induction.admission.findings import MORE_OR_LESS
-from tool_induction.admission.intents import EVERYTHING, Intent
+from tool_induction.admission.intents import EVERYTHING, LEAST, Intent, words_in
 from tool_induction.admission.relations import Subject, relations
 from tool_induction.admission.rules import (
     Admission,
@@ -26,7 +26,7 @@ from tool_induction.admission.schema_world import WORDS
 from tool_induction.admission.weaknesses import Weakness, unverified, warning, weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
-from tool_induction.language.types import FLOAT, NUMBER, SCORE, plain, show
+from tool_induction.language.types import FLOAT, INT, NUMBER, SCORE, plain, show
 from tool_induction.runtime.calls import Memo
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -147,7 +147,13 @@ def _verdict(
 
 
 def _amounts(tool: Tool) -> set[str]:
-    return {item.name for item in tool.inputs if plain(item.type) in (FLOAT, NUMBER, SCORE)}
+    """Return the names of the inputs that are amounts, or the least number of something."""
+    kinds = {item.name: plain(item.type) for item in tool.inputs}
+    return {
+        name
+        for name, kind in kinds.items()
+        if kind in (FLOAT, NUMBER, SCORE) or (kind == INT and words_in(name) & LEAST)
+    }
 
 
 def _unread(tool: Tool, unread: Sequence[str]) -> Iterator[Weakness]:

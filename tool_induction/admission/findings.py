@@ -235,7 +235,9 @@ class _Answer:
             return not _statistic(words_in(item.name) | self.intent.said)
         if claim == "count" and probe.is_bounded and fact.within(probe.bounds) and not self._numbers():
             return False
-        return not (claim in ("list", "count") and probe.limits) and not (claim == "again" and len(fact.times) > 1)
+        return not (claim in ("list", "count", "again") and probe.limits) and not (
+            claim == "again" and len(fact.times) > 1
+        )
 
     def _is_brief(self, which: Callable[..., float]) -> bool:
         """Whether all (``max``) or some (``min``) of what is seen is there for a few seconds alone."""

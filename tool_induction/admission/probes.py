@@ -14,6 +14,7 @@ from tool_induction.admission.intents import (
     BEFORE,
     FIRST,
     LAST,
+    LEAST,
     NEAREST,
     SECONDS,
     TOGETHER,
@@ -32,7 +33,6 @@ _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NU
 _EACH_WAY = 3  #: words that are only said, or only written
 _THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
-_LEAST = frozenset("min minimum least".split())
 _WHICH = FIRST | LAST | BEFORE | AFTER
 _MOMENTS = 4  #: of a film, about which is asked
 _PARTS = ((0.1, 0.3), (0.55, 0.9), (0.3, 0.55))  #: of a film
@@ -175,7 +175,7 @@ def _least(tool: model.Tool, usual: Mapping[str, Any]) -> float | None:
     """Return the seconds that an occurrence must last to count, if an input says so."""
     for item in tool.inputs:
         own = words_in(item.name)
-        if own & _LEAST and own & SECONDS and types.is_numeric(types.plain(item.type)):
+        if own & LEAST and own & SECONDS and types.is_numeric(types.plain(item.type)):
             value = usual.get(item.name, None if item.default is None else item.default.value)
             return float(value) if isinstance(value, int | float) else None
     return None

@@ -402,9 +402,13 @@ def _same(name: str, outputs: Collection[str], one: TrialRun, other: TrialRun) -
 
 
 def _one_valued(subject: Subject) -> Iterator[str]:
-    """Yield a boolean that is the answer and has one value, whether all that was asked for is there or some of it is not."""
-    there = [run for run, probe in subject.probed if all(fact.existence == "present" for fact in probe.each)]
-    lacking = [(run, probe) for run, probe in subject.probed if any(fact.existence == "absent" for fact in probe.each)]
+    """Yield a boolean that is the answer and has one value, whether all that was asked for is there or some of it is not.
+
+    Where an amount is among the inputs, it may decide the answer.
+    """
+    without_limits = [(run, probe) for run, probe in subject.probed if not probe.limits]
+    there = [run for run, probe in without_limits if all(fact.existence == "present" for fact in probe.each)]
+    lacking = [(run, probe) for run, probe in without_limits if any(fact.existence == "absent" for fact in probe.each)]
     with_all = [run for run in there if run.status == "ok"]
     with_less = [run for run, _ in lacking if run.status == "ok"]
     ended = [run for run, probe in lacking if run.status == "empty" and len(probe.each) == 1]

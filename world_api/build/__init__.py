@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
+    from world_api.build.sounds import Sounds
     from world_api.build.source import clear_beside, find_beside, recording_of, remembered_source
     from world_api.build.speech import RecognisedSpeech, SubtitleLines
     from world_api.build.stage import (

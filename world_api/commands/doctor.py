@@ -39,6 +39,7 @@ _PURPOSES = {
     },
     "inspect": {"runs as Inspect logs": "inspect_ai"},
     "speech": {"recognising speech": "faster-whisper"},
+    "sounds": {"tagging sounds": "ai-edge-litert"},
     "speech-lite": {"recognising English, poorly": "pocketsphinx"},
     "neural": {"faster models on Intel and AMD": "openvino", "clusters of looks": "scikit-learn"},
     "neural-torch": {
@@ -56,6 +57,7 @@ PACKAGES = {
 #: extra -> what needs it.
 EXTRAS = {
     "speech": "used by `build --speech faster-whisper` and `both`, and by `auto` if there are no subtitles",
+    "sounds": "used by `build` if the models yamnet and audioset-names are there",
     "speech-lite": "used by `build --speech pocketsphinx` alone",
     "eval": "used by `eval` and `compare` for statistics, tables and reports",
     "inspect": "used by `eval export` alone",

@@ -226,7 +226,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SPEECH, TEXT_ENCODER, VOICE
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SOUNDS, SPEECH, TEXT_ENCODER, VOICE
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -254,6 +254,8 @@ def _problem(model: Model, models: ModelFolder) -> str:
 
                 noise = np.random.default_rng(0).normal(0, 0.1, 16000).astype(np.float32)
                 WhisperRecogniser(str(models.speech_model(model.name))).transcribe(noise, "")
+            case task if task == SOUNDS:
+                models.sound_tagger_of(model).tag(np.random.default_rng(0).normal(0, 0.1, 16000).astype(np.float32))
             case task if task == DETECTOR and (found := models.detector(model.name)) is not None:
                 try_detector(found)
     except BackendFault as fault:

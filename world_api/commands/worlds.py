@@ -24,6 +24,7 @@ from world_api.terminal import loss_lines, show
 from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
+from world_api.world.timeline import SOUND_PREFIX
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
@@ -225,6 +226,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
             }
             for line in view.speech
         ],
+        "sounds": [{**_fields(sound, "text", "confidence"), **_times(sound.span)} for sound in view.sounds],
         "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
     }
 
@@ -286,6 +288,9 @@ def inspection_text(record: dict[str, Any]) -> str:
             # Subtitles have no confidence, since a person wrote them.
             line["text"] + (f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else "")
             for line in record["speech"]
+        ],
+        "sounds": [
+            f"{sound['text'].removeprefix(SOUND_PREFIX)}  ({sound['confidence']:.0%})" for sound in record["sounds"]
         ],
     }.items():
         rows = record[title.replace(" ", "_")]

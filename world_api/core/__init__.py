@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         SpokenLine,
         SpokenWord,
         TaggedPicture,
+        TaggedSound,
         TextLine,
         Vectors,
     )

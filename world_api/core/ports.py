@@ -129,6 +129,32 @@ class SpeechRecogniser(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaggedSound:
+    """A class of sounds heard in a window of sound that begins at ``start`` (seconds from the first sample); ``score``: 0 to 1."""
+
+    start: float
+    label: str
+    score: float
+
+
+class SoundTagger(Protocol):
+    """Says which classes of sounds are heard in windows of ``window`` seconds, one every ``hop`` seconds.
+
+    ``parameters``: all that its tags depend on; ``missed`` in it: class -> in how many labelled samples it was missed, of how many.
+    """
+
+    parameters: Mapping[str, Any]
+    hop: float
+    window: float
+
+    def tag(self, samples: Samples) -> Sequence[TaggedSound]:
+        """Return what is heard in each window, in time order; what is not heard may be there.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Calibration:
     """Limits of the greatest inner product of a query with any of a video's lines, and how they were measured.
 

@@ -24,13 +24,14 @@ from world_api.operations.schema import (
     TimedBox,
     TimeRange,
 )
-from world_api.search.passages import Passage, passages_of
+from world_api.search.passages import SOUND, Passage, passages_of
 from world_api.search.pictures import pictures_of
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.entity_views import LookSpot, without_links
 from world_api.session.session import Registration, Session
 from world_api.session.vision import MAX_SPOTS
 from world_api.session.vision_cache import CachedLook
+from world_api.world.timeline import SOUND_PREFIX
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
@@ -420,12 +421,23 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
         sentences.append("On screen: " + " / ".join(f'{_when(spans, span)} "{text}"' for text, spans in texts.items()))
     if lines := [f'{_when([p.span], span)} "{p.text}"' for p in passages if p.source == "speech"]:
         sentences.append("Said: " + " ".join(lines))
+    if sounds := _heard(passages, span):
+        sentences.append(f"Heard: {sounds}")
     if hole := holes_in_words(view, span):
         sentences.append(hole)
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
     return Description(text=text, passages=passages)
+
+
+def _heard(passages: Sequence[Passage], span: TimeSpan) -> str:
+    """Return the classes of sounds of an interval with their times, in the order in which they begin; empty for none."""
+    found: dict[str, list[TimeSpan]] = {}
+    for passage in passages:
+        if passage.source == SOUND:
+            found.setdefault(passage.text.removeprefix(SOUND_PREFIX), []).append(passage.span)
+    return "; ".join(f"{_when(spans, span)} {label}" for label, spans in found.items())
 
 
 def _when(spans: Iterable[TimeSpan], inside: TimeSpan) -> str:
@@ -452,6 +464,8 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = (), *, most: int = 1
         parts.append("text: " + " / ".join(written))
     if spoken := passages.first_texts(near, span, "speech", 1):
         parts.append(f'speech: "{spoken[0]}"')
+    if sounds := passages.first_texts(near, span, SOUND, 3):
+        parts.append(", ".join(sounds))
     return shorten("; ".join(parts), most) if parts else holes_in_words(view, span) or _quiet(view, span)
 
 

@@ -29,7 +29,7 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.query_matches import QueryJudge, passages_in
+from world_api.operations.query_matches import UNTAGGED, QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_QUERY_CHARACTERS,
@@ -252,6 +252,8 @@ def scan_segments(
             f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
             "That what they mean is not there does not follow: try other words"
         )
+    if judge.is_untagged:
+        hint = "; ".join(filter(None, [hint, UNTAGGED]))
     searched = TimeSpan(start=_edge(session, scan, scan.first), end=_edge(session, scan, scan.end))
     # A scan takes each word as one of the line, a search "says" and quotes as what they mean.
     is_judged = not matching and scan.end > scan.first and bool(judge.not_found(within))
@@ -266,11 +268,7 @@ def scan_segments(
         matched=judge.matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=judge.unseen
-        if absent
-        else (unmatched or (judge.may_be_missed and judge.unseen) or judge.matched or [query[:60]])
-        if query and not matching
-        else [],
+        not_judged=judge.not_judged(is_absent=bool(absent)) if query and not matching else [],
         evidence=[cited for _, cited in found],
         hint=hint,
     )

@@ -47,8 +47,6 @@ SAME_BOX, SAME_MOMENT = 0.5, 0.6
 UNRECOGNISED = "moving_object"
 
 
-#: What is said of things of which nothing was detected, and nothing shows that they are absent.
-MAY_BE_UNSEEN = "how often one is missed was not measured, so it may be there unseen"
 #: What is not judged where things of any category are asked for.
 UNDETECTED = "things that were not detected"
 #: What an entity lacks that may be the same thing as an earlier one.
@@ -384,8 +382,15 @@ def find_objects(
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
         not_found=[] if shown or unjudged else ranges(examined),
-        not_judged=unjudged or beyond or ([] if shown or not examined else session.view.unseen(reading.kinds)),
-        not_examined=[] if unjudged else ranges(unexamined),
+        # What a single frame may show has no track, so that those who have one may still be unseen.
+        not_judged=unjudged
+        or beyond
+        or (
+            session.view.unseen(reading.kinds)
+            if examined and not any(isinstance(one.seen, Track) or not one.lacks for one in found)
+            else []
+        ),
+        not_examined=[] if unjudged and reading.kinds == frozenset() else ranges(unexamined),
         evidence=[
             *(evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown),
             *(entity_evidence(session, look) for look in looks),
@@ -764,20 +769,18 @@ def _why_nothing(
         return f"cannot tell whether anything there is {asked[:40]!r}; {_judged_kinds(session)}"
     if missing is not None:
         return _unseen(missing)
-    where, view = "at this moment" if within is None else "in this span", session.view
-    if view.may_be_missed(reading.kinds):
-        return f"nothing of the kind was detected {where}; {MAY_BE_UNSEEN}"
-    limit = rests_on(view, reading.kinds)
+    where, limit = "at this moment" if within is None else "in this span", rests_on(session.view, reading.kinds)
     if not there:
-        still = "" if view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
-        return f"nothing of the kind was tracked {where}{still}{limit}"
+        return f"nothing of the kind was detected {where}{limit}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}{limit}"
     return f"something else is there; ask for category any{limit}"
 
 
 def rests_on(view: View, kinds: frozenset[str] | None) -> str:
-    """Return how small the things can be that a detector would have found, and how often it misses these, as the end of a hint."""
+    """Return what may be there unseen, as the end of a hint: if misses were measured, how small things and how often, else why."""
+    if view.may_be_missed(kinds):
+        return f"; {view.why_missed(kinds)}, so it may be there unseen"
     missed = view.world.manifest.missed
     rates = [
         f"none of {kind} at least {math.ceil(100 * rate.height)} % of the picture's height, of which {rate.missed} of {rate.of} "

@@ -32,11 +32,11 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description, match_look, rests_on
-from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
+from world_api.operations.matches import colours_in_words, match_description, match_look, rests_on
+from world_api.operations.recorded import SpokenTexts, has_units, has_word, heard_words, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
-from world_api.search.passages import Passage, passages_of
+from world_api.search.passages import SOUND, Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
 from world_api.session.session import Session
 from world_api.world.store import World
@@ -112,6 +112,9 @@ class QueryJudge:
         self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
         if self._spoken and not reading.unmatched and not reading.wanted:
             reading = replace(reading, kinds=None)  # who speaks need not be seen
+        self._sounds = _sound_words(session, query)
+        if self._sounds is not None:  # what makes a sound need not be seen
+            self._words, reading = self._sounds, ParsedDescription()
         self._reading = reading
         self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
         self._looks += colours_in_words(reading)
@@ -147,6 +150,8 @@ class QueryJudge:
         if self._spoken:
             heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
+        if self._sounds is not None:
+            exact += [_heard_at(passage, passages) for passage in passages if passage.source == SOUND]
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(self._seen_in, wide)
         self._hits.append((lacking, exact, frozenset(chain(*more))))
@@ -211,6 +216,8 @@ class QueryJudge:
         A word is not known not to be said if all that is said is in another script.
         """
         view = self._session.view
+        if self._sounds is not None:
+            return bool(self._measured)
         if word in self._recorded or (self._is_dialogue and word in self._spoken):
             return word in self._recorded or view.has_rows("speech")
         if not view.once(SpokenTexts).has_script_of(word):
@@ -218,6 +225,20 @@ class QueryJudge:
         if word in self._lines["said"]:
             return view.has_rows("speech")
         return word in self._lines["written"] and view.reads_screen
+
+    @cached_property
+    def _measured(self) -> dict[str, tuple[int, int]]:
+        """The classes of sounds that the query asks for and of which it was measured how often they are missed."""
+        rates = self._session.view.world.manifest.missed_sounds or {}
+        asked = self._sounds or ()
+        return {
+            one: rate for one, rate in rates.items() if asked and all(has_word(terms_of(one, ""), w) for w in asked)
+        }
+
+    @property
+    def is_untagged(self) -> bool:
+        """Whether the query is about sounds, and no model tagged those of this video."""
+        return self._sounds is not None and self._session.view.world.manifest.missed_sounds is None
 
     @property
     def may_be_in_other_words(self) -> bool:
@@ -229,30 +250,43 @@ class QueryJudge:
         """Whether the query names things that may be there unseen."""
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
 
-    @property
-    def unseen(self) -> list[str]:
-        """What of the things that the query names may be there unseen."""
-        return self._session.view.unseen(self._reading.kinds)
+    def may_be_beyond(self, hits: Sequence[Hit]) -> bool:
+        """Whether each hit lacks a word that was judged, and a thing of the kind that has it may be there unseen."""
+        is_shown = any(set(hit.lacks) <= set(self.unmatched) for hit in hits)
+        return self.may_be_missed and self._reading.kinds is not None and not is_shown
+
+    def not_judged(self, *, is_absent: bool) -> list[str]:
+        """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
+        if is_absent and self._sounds is not None:
+            return [f"{label} that was not recognised" for label in self._measured]
+        unseen = self._session.view.unseen(self._reading.kinds)
+        if is_absent:  # of things that may be missed, only words are absent
+            return [] if self.may_be_missed else unseen
+        return self.unmatched or (unseen if self.may_be_missed else []) or self.matched or [self._query[:60]]
 
     @property
     def limit(self) -> str:
-        """The end of the hint of a result that finds nothing: how small the things may be, and how often these are missed."""
+        """The end of the hint of a result that finds nothing: what may be there unseen or unheard, and how often it is missed."""
+        if self._sounds is not None:
+            rates = (
+                f"no {label} was recognised, which was missed in {missed} of {of} samples with it where this was measured"
+                for label, (missed, of) in self._measured.items()
+            )
+            return "; " + "; ".join(rates)
         return rests_on(self._session.view, self._reading.kinds)
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
         A word that only captions of a model may have is not judged: they do not mention everything. Nor is a query
-        without any word that has content.
+        without any word that has content. Of things that may be there unseen only what is said or written of them is absent.
         """
         if not (self._words or self._reading.is_judged):
             return []
         if not all(self.lacks):
             return []
-        if self.may_be_missed:
-            return []
         # Where nothing has the looks, other words make no difference.
-        if not self._reading.is_judged or self._any_track_may_fit(within):
+        if not self._reading.is_judged or self.may_be_missed or self._any_track_may_fit(within):
             is_judged = bool(self._words) and all(map(self._is_recorded, self._words))
             if not is_judged or self._any_segment_fits(within):
                 return []
@@ -260,7 +294,10 @@ class QueryJudge:
         return without_spans(within or view.span, view.holes)
 
     def _any_segment_fits(self, within: TimeSpan | None) -> bool:
-        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
+        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for.
+
+        Of things that may be there unseen it need not have the looks.
+        """
         if not self._words:
             return False
         view, lexical = self._session.view, self._session.searcher.lexical
@@ -271,18 +308,46 @@ class QueryJudge:
                 units, concepts_ = terms_of_word(word)
                 each = np.logical_and.reduce([lexical.holding(own) for own in units])
                 having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
+        spans = [view.segments[place] for place in np.flatnonzero(having).tolist()]
+        spans = [span for span in spans if within is None or span.overlaps(within)]
+        if self.may_be_missed:  # then all words are said or written
+            return any(map(self._is_worded, spans))
         every = QueryJudge(self._session, self._query)
         every._hits = [*self._hits]
-        for place in np.flatnonzero(having).tolist():
-            span = view.segments[place]
-            if span not in self._spans and (within is None or span.overlaps(within)):
+        for span in spans:
+            if span not in self._spans:
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
+
+    def _is_worded(self, span: TimeSpan) -> bool:
+        """Whether what is said or written in a segment has all words."""
+        said = (one for one in passages_in(self._session, span) if one.source in ("speech", "screen_text"))
+        terms = frozenset(chain(*map(_terms_of_passage, said)))
+        return all(has_word(terms, word) for word in self._words)
 
     def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
         view = self._session.view
         tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
         return any(match_description(track, self._reading).may_fit for track in tracks)
+
+
+def _sound_words(session: Session, query: str) -> tuple[str, ...] | None:
+    """Return the words that a sound has to have; None if the query is not about sounds, or asks for looks or for lines.
+
+    The truth of an oracle world has deeds and no sounds, and of a dialogue without pictures all is said.
+    """
+    manifest = session.view.world.manifest
+    seen, lines = lines_in(fold(query))
+    if manifest.profile == "oracle" or manifest.video.frames == 0 or any(lines.values()):
+        return None
+    reading = session.vocabulary.read(seen)
+    return None if reading.wanted or reading.looks else heard_words(seen)
+
+
+def _heard_at(sound: Passage, passages: Iterable[Passage]) -> frozenset[str]:
+    """Return the terms of all sounds that are heard at the same time as one of them: a barking dog is ``Dog`` and ``Bark``."""
+    beside = (one for one in passages if one.source == SOUND and one.span.overlaps(sound.span))
+    return frozenset(chain(*map(_terms_of_passage, beside)))
 
 
 def _terms_of_speakers(world: World) -> frozenset[str]:
@@ -310,6 +375,12 @@ def asks_for_looks(session: Session, query: str) -> bool:
     reading = session.vocabulary.read(seen)
     is_described = bool(reading.wanted or reading.looks or asked_attributes(query))
     return bool(reading.kinds) and (is_described or _OF_LOOKS.search(seen) is not None)
+
+
+#: What a search for a sound says of a world whose sounds no model tagged.
+UNTAGGED = (
+    "sounds were not tagged; with the extra sounds and `videoworld models pull yamnet audioset-names` a new build does"
+)
 
 
 def judged_hits(top_k: int) -> int:
@@ -340,7 +411,7 @@ def candidates(
     ]
     hint = nothing_found(found)
     if not hits and judge.may_be_missed:
-        hint = f"nothing of the kind was detected; {MAY_BE_UNSEEN}"
+        hint = f"nothing of the kind was detected{judge.limit}"
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     about = session.searcher.lines_about(query)
@@ -351,9 +422,11 @@ def candidates(
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
         hint = "; ".join(filter(None, [hint, about.in_words]))
+    if judge.is_untagged:
+        hint = "; ".join(filter(None, [hint, UNTAGGED]))
     if judge.may_be_in_other_words and (about is None or about.verdict != "unmatched"):
         absent = []
-    if absent:
+    if absent and not judge.may_be_missed:
         hint += judge.limit
     return Candidates(
         candidates=hits,
@@ -361,11 +434,9 @@ def candidates(
         unmatched=unmatched,
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=judge.unseen
-        if absent
-        else []
-        if hits and (matched or not unmatched)
-        else unmatched or (judge.may_be_missed and judge.unseen) or matched or [query[:60]],
+        not_judged=[]
+        if hits and not absent and (matched or not unmatched) and not judge.may_be_beyond(hits)
+        else judge.not_judged(is_absent=bool(absent)),
         evidence=cite_hits(session, found),
         hint=hint,
     )
@@ -430,6 +501,7 @@ class _Seeker:
     def __init__(self, session: Session, query: str, unjudged: frozenset[str]) -> None:
         self._session, self._view = session, session.view
         self._query, self.unjudged = query, unjudged
+        self._sounds = _sound_words(session, query)
         self._quotes = ["".join(parts) for parts in _QUOTE.findall(query)]
         rest = fold(_QUOTE.sub(" ", query))
         tokens = [match for match in _TOKEN.finditer(rest) if match.group() not in STOP_WORDS]
@@ -447,7 +519,7 @@ class _Seeker:
     def of_hit(self, hit: Hit) -> list[Moment]:
         """Return the moments of a hit."""
         passages = passages_in(self._session, interval_of(hit))
-        return [moment for passage in passages if (moment := self._of_passage(passage)) is not None]
+        return [moment for passage in passages if (moment := self._of_passage(passage, passages)) is not None]
 
     def of_segment(self, hit: Hit) -> Moment:
         """Return a hit's whole segment as a moment that lacks what the hit lacks, or else all words of the query."""
@@ -456,9 +528,13 @@ class _Seeker:
         lacks = hit.lacks or [*self._looks, *self._deeds, *self._quotes]
         return self._moment(whole, hit.snippet, None, lacks or [self._query])
 
-    def _of_passage(self, passage: Passage) -> Moment | None:
+    def _of_passage(self, passage: Passage, beside: Sequence[Passage]) -> Moment | None:
         if passage.source in ("speech", "screen_text"):
             return self._of_words(passage)
+        if passage.source == SOUND:
+            own = _heard_at(passage, beside)
+            is_asked = self._sounds is not None and all(has_word(own, word) for word in self._sounds)
+            return self._moment(passage, passage.text, None, []) if is_asked else None
         if passage.source == "tracker":
             track = self._view.tracks.find(passage.subject) if passage.subject else None
             is_unsure = not self._quotes and self.unjudged.issuperset(self._deeds)

@@ -46,6 +46,60 @@ _WORN = re.compile(
 )
 
 
+#: Words by which a query asks for what is heard.
+_HEARING = frozenset("sound sounds noise noises hear hears heard hearing audible".split())
+#: Words that name a sound and nothing that is seen; "music stand" and "giving a speech" are about more than the sound.
+_SOUNDS = frozenset(
+    "music singing applause applauding laughter laughing giggling cheering barking meowing purring howling mooing chirping "
+    "buzzing humming crying sobbing screaming yelling shouting whispering whistling coughing sneezing snoring speech chatter "
+    "beeping ringing honking ticking thunder gunfire siren sirens knocking crackling rustling squeaking creaking clapping "
+    "silence".split()
+)
+_LOUD = frozenset("loud loudly".split())
+_ANYONE = frozenset("person people someone somebody anyone anybody human".split())
+_CHINESE_HEARING = re.compile(r"的?(?:声音|响声|声响|噪声|噪音|声)$|^听[到见]")
+#: Chinese queries that name a sound without a word of hearing, and what says nothing about which sound is meant.
+_CHINESE_ALONE, _CHINESE_FILLING = (
+    frozenset("音乐 掌声 鼓掌 尖叫 欢呼 狗叫 犬吠 猫叫 鸟叫 鸟鸣".split()),
+    re.compile("[的有人在了]"),
+)
+#: Chinese words for sounds and the classes of AudioSet that they mean.
+_CHINESE_SOUNDS = {
+    "音乐": "music", "掌声": "applause", "鼓掌": "clapping", "笑": "laughter", "哭": "crying", "狗叫": "bark",
+    "犬吠": "bark", "猫叫": "meow", "鸟叫": "bird", "鸟鸣": "bird", "公鸡": "crowing", "咳嗽": "cough", "喷嚏": "sneeze",
+    "鼾": "snoring", "歌": "singing", "说话": "speech", "尖叫": "screaming", "欢呼": "cheering", "口哨": "whistling",
+    "警笛": "siren", "警报": "alarm", "铃": "ringing", "喇叭": "honking", "枪": "gunshot", "爆炸": "explosion",
+    "雷": "thunder", "雨": "rain", "风": "wind", "敲门": "knock", "脚步": "footsteps", "引擎": "engine",
+    "发动机": "engine", "直升机": "helicopter",
+}  # fmt: skip
+
+
+#: How a query says that something is heard: "sound of", "sounds", "noises", "heard" at its end, "hear" at its beginning.
+_HEARD = re.compile(r"\b(?:sounds?|noises?) of\b|\b(?:sounds?|noises?|heard|audible)\W*$|^(?:(?:\w+ )?can )?hears?\b")
+_WITH_ONE_OTHER = 2
+
+
+def heard_words(text: str) -> tuple[str, ...] | None:
+    """Return the words of a query (folded text) that a sound has to have; None if it does not ask for what is heard.
+
+    It does if it says so ("the sound of a bell") or ends with a word that names a sound and nothing else, beside one other
+    ("a dog barking"). Words for anyone are left out.
+    """
+    runs = "".join(CHINESE.findall(text))
+    if runs in _CHINESE_ALONE or _CHINESE_HEARING.search(runs):
+        meant = [(chinese, word) for chinese, word in _CHINESE_SOUNDS.items() if chinese in runs]
+        rest = runs if runs in _CHINESE_ALONE else _CHINESE_HEARING.sub("", runs)
+        for chinese, _ in meant:
+            rest = rest.replace(chinese, "").replace(chinese.removesuffix("声"), "")
+        rest = _CHINESE_FILLING.sub("", rest)
+        return tuple(dict.fromkeys(word for _, word in meant)) + ((rest,) if rest else ()) or None
+    tokens = [word for word in LATIN.findall(text) if word not in STOP_WORDS and word not in _LOUD]
+    is_named = bool(tokens) and len(tokens) <= _WITH_ONE_OTHER and tokens[-1] in _SOUNDS
+    if runs or not (is_named or _HEARD.search(text)):
+        return None
+    return tuple(dict.fromkeys(word for word in tokens if word not in _HEARING and word not in _ANYONE)) or None
+
+
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from world_api.world.view import View
 
 #: Colours that can be seen on light and on dark pages.
-COLOURS = {"scenes": "#6f9dcb", "people": "#d55e00", "things": "#009e73", "speech": "#0072b2", "texts": "#a8841a"}
+COLOURS = {
+    "scenes": "#6f9dcb",
+    "people": "#d55e00",
+    "things": "#009e73",
+    "speech": "#0072b2",
+    "texts": "#a8841a",
+    "sounds": "#7a5ca8",
+}
 FOUND = "#c2528b"
 _NOT_DECODED = "#777"
 #: The longer side of a picture in pixels and its JPEG quality; the most bars of a lane; the longest text of a cell.
@@ -116,6 +123,7 @@ def world_lanes(view: View) -> list[Lane]:
         "things": [(span, f"{track.entity_id} {track.hint}") for track, span in tracks if track.category != "person"],
         "speech": [(line.span, line.text) for line in view.speech],
         "texts": [(text.span, text.text) for text in view.screen_texts],
+        "sounds": [(sound.span, sound.text) for sound in view.sounds],
     }
     lanes = [lane(view, name, COLOURS[name], found) for name, found in items.items() if found]
     holes = [(hole, "not decoded") for hole in view.holes]

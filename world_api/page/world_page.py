@@ -116,6 +116,7 @@ def world_record(view: View) -> dict[str, Any]:
         "captions": [[*_interval(said.span), said.text] for said in view.captions],
         "speech": [[*_interval(line.span), line.text, line.said_by] for line in view.speech],
         "texts": [[*_interval(text.span), text.text] for text in view.screen_texts],
+        "sounds": [[*_interval(sound.span), sound.text] for sound in view.sounds],
         "memories": [
             [_seconds(row["start"]), _seconds(row["end"]), row["content"]]
             for row in view.rows("memories").select(["start", "end", "content"]).to_pylist()

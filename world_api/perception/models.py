@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder, VoiceEmbedder
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, SoundTagger, TextEmbedder, VoiceEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
     from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
-SPEECH, VOICE = "speech_recogniser", "voice_embedder"
+SPEECH, SOUNDS, VOICE = "speech_recogniser", "sound_tagger", "voice_embedder"
 #: The tasks of models that a user can add.
 ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER, VOICE)
 #: task -> what is given as the path of a model.
@@ -57,6 +57,7 @@ _SILENCE, _PIECE = 60.0, 1 << 20
 _SURE, _LEAST, _SIDE = 0.5, 0.2, 640
 
 AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
+Adapter = TypeVar("Adapter")
 #: Shows progress: name of the file, bytes so far, bytes in all.
 Shown = Callable[[str, int, int], None]
 
@@ -249,6 +250,23 @@ class ModelFolder:
             raise missing(model)
         return model
 
+    def _first_of(
+        self, task: str, adapter: Callable[[Model], Adapter], say: Callable[[str], None] | None
+    ) -> Adapter | None:
+        """Return the adapter of the first model of a task that is present and can be used; None if there is none.
+
+        ``say`` gets a line about each that is present and cannot be used; without it, its fault is raised.
+        """
+        for model in self.catalogue():
+            if model.task == task and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return adapter(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
     def people(self, *, say: Callable[[str], None] | None = None) -> PeopleModels:
         """Return for each task of ``PeopleModels`` the first model of the catalogue that is present.
 
@@ -256,21 +274,7 @@ class ModelFolder:
         """
         from world_api.perception.identification import ADAPTERS, PeopleModels
 
-        found: dict[str, Any] = {}
-        for model in self.catalogue():
-            if (
-                model.task not in ADAPTERS
-                or model.task in found
-                or not (self.is_present(model) or self.is_damaged(model))
-            ):
-                continue
-            try:
-                found[model.task] = self.identity(self._checked(model))
-            except BackendFault as fault:
-                if say is None:
-                    raise
-                say(f"{fault.message}, so it is left out; {fault.hint}")
-        return PeopleModels(**found)
+        return PeopleModels(**{task: self._first_of(task, self.identity, say) for task in ADAPTERS})
 
     def identity(self, model: Model) -> Any:
         """Return the adapter of a model of bodies or faces. Raises BackendFault: ``bad_catalogue``."""
@@ -302,23 +306,41 @@ class ModelFolder:
                 return self.path(model.files[0]).parent
         return None
 
+    def sound_tagger(self, *, say: Callable[[str], None]) -> SoundTagger | None:
+        """Return the first sound tagger that is present with the names of its classes; None if none is or its package is missing.
+
+        ``say`` gets a line about one that is present and cannot be used. Raises BackendFault: ``bad_catalogue``.
+        """
+        return self._first_of(SOUNDS, self.sound_tagger_of, say) if self.folder.is_dir() else None
+
+    def sound_tagger_of(self, model: Model) -> SoundTagger:
+        """Return the adapter of a sound tagger.
+
+        Raises BackendFault: ``bad_catalogue``, ``no_such_model``, ``model_missing``, ``model_damaged``, ``model_unusable``,
+        ``extra_missing``.
+        """
+        from world_api.perception.sounds import SoundModel, SoundOptions, YamnetTagger
+
+        try:
+            options = SoundOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        names = self._checked(self.find(options.names)).files[0]
+        file = self._checked(model).files[0]
+        return YamnetTagger(
+            SoundModel(
+                name=model.name, path=self.path(file), sha256=file.sha256, names_path=self.path(names),
+                names_sha256=names.sha256, options=options,
+            )
+        )  # fmt: skip
+
     def tagger(self, *, say: Callable[[str], None] | None = None) -> PictureTagger | None:
         """Return what says what pictures show: the first pair of encoders that is present, else the first image classifier.
 
         Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, the faults of one that is
         present and does not work.
         """
-        for task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
-            for model in self.catalogue():
-                if model.task != task or not (self.is_present(model) or self.is_damaged(model)):
-                    continue
-                try:
-                    return self.tagger_of(self._checked(model))
-                except BackendFault as fault:
-                    if say is None:
-                        raise
-                    say(f"{fault.message}, so it is left out; {fault.hint}")
-        return None
+        return self._first_of(IMAGE_TEXT, self.tagger_of, say) or self._first_of(IMAGE_CLASSIFIER, self.tagger_of, say)
 
     def tagger_of(self, model: Model) -> PictureTagger:
         """Return the tagger with a pair of encoders or an image classifier, after it ran once on a grey picture.
@@ -341,15 +363,7 @@ class ModelFolder:
 
         Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
         """
-        for model in self.catalogue():
-            if model.task == TEXT_ENCODER and (self.is_present(model) or self.is_damaged(model)):
-                try:
-                    return self.text_encoder_of(self._checked(model))
-                except BackendFault as fault:
-                    if say is None:
-                        raise
-                    say(f"{fault.message}, so it is left out; {fault.hint}")
-        return None
+        return self._first_of(TEXT_ENCODER, self.text_encoder_of, say)
 
     def text_encoder_of(self, model: Model) -> TextEmbedder:
         """Return the adapter of a text encoder. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
@@ -372,15 +386,7 @@ class ModelFolder:
 
         Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
         """
-        for model in self.catalogue():
-            if model.task == VOICE and (self.is_present(model) or self.is_damaged(model)):
-                try:
-                    return self.voice_embedder_of(self._checked(model))
-                except BackendFault as fault:
-                    if say is None:
-                        raise
-                    say(f"{fault.message}, so it is left out; {fault.hint}")
-        return None
+        return self._first_of(VOICE, self.voice_embedder_of, say)
 
     def voice_embedder_of(self, model: Model) -> VoiceEmbedder:
         """Return the adapter of a speaker encoder. Raises BackendFault: ``bad_catalogue``, ``model_damaged``."""

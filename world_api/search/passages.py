@@ -1,4 +1,4 @@
-"""Passages: speech, screen text, captions and descriptions of tracks, as citable pieces of content; search in captions.
+"""Passages: speech, screen text, captions, sounds and descriptions of tracks, as citable pieces of content; search in captions.
 
 Texts repeat (labels, descriptions), so the distinct texts of a world are numbered and each is split into terms once
 (``Texts``). A view's ``Passages`` are arrays that refer to them. Captions of a vision model are searched by words, and by
@@ -49,8 +49,8 @@ from world_api.world.view import View, WholeView
 
 # --- passages of a world --------------------------------------------------------------------------------------------
 
-#: The tables with texts and their text column; texts on screen are the joined ones.
-SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
+#: The tables with texts and their text column; texts on screen and sounds are the joined ones.
+SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label", "sounds": "label"}
 
 #: The distinct texts, where the terms of each end, the texts of all rows and tracks, the distinct terms, and those of each text.
 _TABLES = {
@@ -138,7 +138,8 @@ class Texts:
         return [pa.table(part, schema=schema) for part, schema in zip(columns, _TABLES.values(), strict=True)]
 
     def _rows(self, table: str) -> pa.Table:
-        return self._world.once(WholeView).readings if table == "screen_texts" else self._world.rows(table)
+        joined = {"screen_texts": "readings", "sounds": "heard"}
+        return getattr(self._world.once(WholeView), joined[table]) if table in joined else self._world.rows(table)
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
@@ -155,11 +156,13 @@ def _description(category: str, colours: tuple[str, ...], outfit: Outfit) -> str
 #: A spoken line belongs to a segment if they share at least this part of the shorter of the two.
 SPEECH_SHARE = 0.3
 #: The order in which the sources of an interval are listed.
-ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
+ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker", "detector")
+#: The source of passages that are sounds: a model detected them.
+SOUND: Source = "detector"
 _LINES = [ORDER.index("speech"), ORDER.index("screen_text")]
 _SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 #: The source of each list of a view, its place in ``ORDER``: those of ``SPEAKING``, then tracks.
-_SOURCES = np.array([0, 1, 2, 2, 3])
+_SOURCES = np.array([0, 1, 2, 2, 4, 3])
 _TRACKS = len(SPEAKING)
 
 
@@ -199,7 +202,7 @@ class Passages(Items[Passage]):
         self.new_texts: dict[str, int] = {}
         self._hints: dict[int, str] = {}
         self._lists: tuple[Items[Spoken] | Items[ScreenText] | Items[Said], ...] = (
-            view.speech, view.screen_texts, view.captions, view.actions,
+            view.speech, view.screen_texts, view.captions, view.actions, view.sounds,
         )  # fmt: skip
         positions, starts, ends = view.tracks.appearances
         parts = [(part.starts, part.ends, np.arange(len(part))) for part in self._lists]
@@ -357,7 +360,7 @@ class SegmentTexts:
 
 
 class TextsBySource(NamedTuple):
-    """The texts of segments: those that are said or written, and those of what is seen."""
+    """The texts of segments: those that are said or written, and those of what is seen or heard."""
 
     lines: SegmentTexts
     seen: SegmentTexts

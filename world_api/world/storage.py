@@ -232,6 +232,22 @@ class Manifest(_Model):
             if isinstance(counts, list) and len(counts) == 3
         }
 
+    @property
+    def missed_sounds(self) -> dict[str, tuple[int, int]] | None:
+        """Class of sounds -> in how many labelled samples the build's model missed it, of how many; None if no model tagged sounds."""
+        found = [stage.parameters.get("missed") for stage in self.stages if "sounds" in stage.tables]
+        return (
+            {
+                str(label): (int(counts[0]), int(counts[1]))
+                for counts_of in found
+                if isinstance(counts_of, dict)
+                for label, counts in counts_of.items()
+                if isinstance(counts, list) and len(counts) == 2
+            }
+            if found
+            else None
+        )
+
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
         rows = {entry.path: entry.sha256 for entry in self.files}

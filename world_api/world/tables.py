@@ -90,7 +90,7 @@ PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing", "near_upper"
 TAG_KINDS = get_args(TagKind)
 #: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
 ADDED_TABLES = frozenset(
-    {"person_looks", "picture_vectors", "picture_tags", "voice_turns", "voice_names", "voice_links"}
+    {"person_looks", "picture_vectors", "picture_tags", "sounds", "voice_turns", "voice_names", "voice_links"}
 )
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
@@ -153,6 +153,8 @@ TABLES: dict[str, TableSpec] = {
             Rules(repeats=True, references={"line_start": ("speech", "start")}),
             line_start=_F64, start=_F64, end=_F64, word=_TEXT, confidence=_F32,
         ),
+        # A class of sounds that a model heard in one window of about a second. score: its own, 0 to 1.
+        _table("sounds", ("start", "label"), start=_F64, end=_F64, label=_TEXT, score=_F32),
         # Speech of one voice without a pause of a second. vector: of a speaker encoder, unit length; empty if it was not judged.
         _table("voice_turns", ("start",), Rules(within=("start",)), start=_F64, end=_F64, vector=pa.list_(_F32)),
         # The voice of a turn, judged when the turn that starts at ``time`` had been heard. score: an inner product, not calibrated.

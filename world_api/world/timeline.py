@@ -189,8 +189,59 @@ class Said:
     confidence: float
 
 
+SOUND_SCHEMA = pa.schema(
+    [("start", pa.float64()), ("end", pa.float64()), ("label", pa.string()), ("score", pa.float32())]
+)
+
+
+#: How the text of a sound begins, so that it is not taken for something seen.
+SOUND_PREFIX = "sound: "
+
+
+def join_sounds(rows: pa.Table, until: float) -> pa.Table:
+    """Return the intervals in which a class of sounds is heard, by start: rows of one class that touch are one, the best score counts.
+
+    Their texts begin with ``SOUND_PREFIX``. ``until``: the end of what is known, in seconds; no interval is longer.
+    """
+    found: list[tuple[float, float, str, float]] = []
+    last: dict[str, int] = {}  # class -> its latest interval
+    for row in rows.sort_by("start").to_pylist():
+        start, end, label, score = (
+            max(0.0, row["start"]),
+            min(row["end"], until),
+            SOUND_PREFIX + row["label"],
+            row["score"],
+        )
+        if end <= start:
+            continue
+        place = last.get(label)
+        if place is not None and start <= found[place][1] + _TOUCHING:
+            before = found[place]
+            found[place] = (before[0], max(end, before[1]), label, max(score, before[3]))
+        else:
+            last[label] = len(found)
+            found.append((start, end, label, score))
+    found.sort(key=lambda one: (one[0], one[2]))
+    columns = zip(*found, strict=True) if found else ([], [], [], [])
+    return pa.table([pa.array(column) for column in columns], schema=SOUND_SCHEMA)
+
+
+def sounds_in(table: pa.Table, *, are_stored: bool) -> Items[Said]:
+    """Return the sounds of a table of ``join_sounds``; ``are_stored``: it is that of the whole world."""
+    starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
+    labels, scores = table.column("label"), table.column("score")
+
+    def item(place: int) -> Said:
+        span = TimeSpan(start=float(starts[place]), end=float(ends[place]))
+        return Said(span=span, text=labels[place].as_py(), subject="", confidence=round(scores[place].as_py(), 2))
+
+    return Items(starts, ends, item, rows=None if are_stored else np.full(len(starts), -1, dtype=np.int64))
+
+
 #: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
+#: Sounds whose windows are no further apart than this (seconds: the error of rounding) are one.
+_TOUCHING = 2e-3
 #: Strength that a movement of a single row needs (picture widths per second).
 SURE_AT_ONCE = 0.05
 

@@ -26,6 +26,7 @@ from world_api.world.store import World
 from world_api.world.tables import Cut
 from world_api.world.timeline import (
     SCREEN_TEXT_SCHEMA,
+    SOUND_SCHEMA,
     CameraMovement,
     Items,
     Positions,
@@ -39,10 +40,12 @@ from world_api.world.timeline import (
     followed_by,
     independent_starts,
     join_readings,
+    join_sounds,
     screen_text_table,
     screen_texts_in,
     segment,
     shared_prefix,
+    sounds_in,
     spans,
     tile,
 )
@@ -137,25 +140,33 @@ class View:
     def may_be_missed(self, kinds: frozenset[str] | None) -> bool:
         """Whether things of these categories may be there unseen, since how often they are missed is unknown.
 
-        Of any category (None) there may always be some, except in a world with a complete truth.
+        Of any category (None) there may always be some. Only a world with a complete truth misses nothing.
         """
         manifest = self.world.manifest
-        if kinds is None:
-            return manifest.profile != "oracle"
-        return bool(manifest.detected_categories) and not kinds <= manifest.missed.keys()
+        return manifest.profile != "oracle" and (kinds is None or not kinds <= manifest.missed.keys())
+
+    def why_missed(self, kinds: frozenset[str] | None) -> str:
+        """Return why things of these categories (None: any) may be there unseen, if it was not measured how often one is missed."""
+        if self.world.manifest.video.frames == 0:
+            return "there are no pictures"
+        by_motion = not self.world.manifest.detected_categories and (
+            kinds is None or kinds & self.vocabulary.categories
+        )
+        return "what never moves is not tracked" if by_motion else "how often one is missed was not measured"
 
     def unseen(self, kinds: frozenset[str] | None) -> list[str]:
-        """Return words for the things of these categories that a detector may have missed, one a category.
+        """Return words for the things of these categories that may have been missed, one a category.
 
-        They are small ones, or if it was not measured how often one is missed, any. Empty where no detector makes the tracks.
+        They are small ones, or if it was not measured how often one is missed, any. Empty in a world with a complete truth.
         """
         manifest = self.world.manifest
+        if manifest.profile == "oracle":
+            return []
         return [
             f"{kind} below {math.ceil(100 * manifest.missed[kind].height)} % of the picture's height"
             if kind in manifest.missed
-            else f"{kind} that was not detected (how often one is missed was not measured)"
+            else f"{kind} that was not detected ({self.why_missed(frozenset({kind}))})"
             for kind in sorted(kinds or ())
-            if kind in manifest.missed or kind in manifest.detected_categories
         ]
 
     def rows(self, name: str) -> pa.Table:
@@ -314,6 +325,13 @@ class View:
         return self._said("actions", "label")
 
     @cached_property
+    def sounds(self) -> Items[Said]:
+        """What is heard, by class: one item per interval, in time order. Their text is the class after ``SOUND_PREFIX``."""
+        if self.complete:
+            return self.whole.sounds
+        return sounds_in(join_sounds(self.rows("sounds"), self.duration), are_stored=False)
+
+    @cached_property
     def tracks(self) -> Tracks:
         """The visible tracks, in order of first sighting."""
         sightings, links = self.world.rows("sightings"), self.rows("track_links")
@@ -373,8 +391,8 @@ class WholeView(View):
         super().__init__(world, None)
 
     def read_all(self) -> None:
-        """Load the stored tables of tracks, screen texts and segments; compute those that are missing."""
-        _ = (self.joined, self.readings, self.segments)
+        """Load the stored tables of tracks, screen texts, sounds and segments; compute those that are missing."""
+        _ = (self.joined, self.readings, self.heard, self.segments)
 
     @cached_property
     def words(self) -> tuple[Positions, Times]:
@@ -417,6 +435,18 @@ class WholeView(View):
             ),
             schema=SCREEN_TEXT_SCHEMA,
         )
+
+    @cached_property
+    def heard(self) -> pa.Table:
+        """The intervals in which a class of sounds is heard, as a table."""
+        return self.world.derived.table(
+            "sounds", lambda: join_sounds(self.world.rows("sounds"), self.duration), schema=SOUND_SCHEMA
+        )
+
+    @cached_property
+    def sounds(self) -> Items[Said]:
+        """What is heard, by class."""
+        return sounds_in(self.heard, are_stored=True)
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:

@@ -122,12 +122,12 @@ def test_an_answer_that_rests_on_judged_words_is_not_called_uncertain(ask: Ask, 
     [
         ("When does the happy person first appear?", "cannot_be_told"),
         ("高兴的人什么时候第一次出现？", "cannot_be_told"),
-        ("When does the person in purple first appear?", "not_there"),
-        ("穿紫色衣服的人什么时候第一次出现？", "not_there"),
+        ("When does the person in purple first appear?", "cannot_be_told"),  # one who never moves is not tracked
+        ("穿紫色衣服的人什么时候第一次出现？", "cannot_be_told"),
         (QUESTION, {"start_time": 32.0, "end_time": 38.0}),
     ],
 )
-def test_with_abstaining_allowed_nothing_found_is_not_there_and_not_judged_cannot_be_told(
+def test_with_abstaining_allowed_what_is_not_judged_or_may_be_unseen_cannot_be_told(
     ask: Ask, tools: tuple[str, ...], question: str, value: Any
 ) -> None:
     summary = json.loads(ask("made", question, "--kind", "interval", "--may-abstain", *tools, "--json").out)
@@ -136,6 +136,18 @@ def test_with_abstaining_allowed_nothing_found_is_not_there_and_not_judged_canno
     assert isinstance(forced["value"], dict)
     if isinstance(value, str):
         assert ask("made", question, "--may-abstain", *tools).out.startswith(value.replace("_", " "))
+
+
+@pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
+@pytest.mark.parametrize(
+    "question", ["When does the person in purple first appear?", "穿紫色衣服的人什么时候第一次出现？"]
+)
+def test_where_the_truth_is_complete_what_is_not_found_is_not_there(
+    ask: Ask, make_world: Any, minute_rows: Any, tools: tuple[str, ...], question: str
+) -> None:
+    make_world(minute_rows, profile="oracle", video_id="complete")
+    summary = json.loads(ask("complete", question, "--kind", "interval", "--may-abstain", *tools, "--json").out)
+    assert summary["value"] == "not_there"
 
 
 def test_a_recorded_question_can_be_replayed(ask: Ask, tmp_path: Path) -> None:

@@ -111,12 +111,22 @@ def called(tool: str, result: dict[str, Any], *, ran: bool = True) -> CallRecord
 
 @pytest.mark.parametrize(
     "result",
-    [{"status": "error"}, {"status": "empty"}, {"status": "budget_exhausted"}, {"error": {"code": "internal_fault"}}],
+    [
+        {"status": "error"},
+        {"status": "empty"},
+        {"status": "partial", "evidence": []},
+        {"status": "budget_exhausted"},
+        {"error": {"code": "internal_fault"}},
+    ],
     ids=str,
 )
-def test_a_tool_that_fails_opens_the_operations(result: dict[str, Any]) -> None:
+def test_a_tool_that_fails_or_shows_nothing_opens_the_operations(result: dict[str, Any]) -> None:
     assert set(operations_hidden([], after=9)) == set(EVERY_OPERATION)
     assert operations_hidden([called("find", result)], after=9) == ()
+
+
+def test_a_tool_that_shows_what_may_be_meant_does_not_open_them() -> None:
+    assert operations_hidden([called("find", {"status": "partial", "evidence": ["e1"]})], after=2)
 
 
 @pytest.mark.parametrize("code", ["bad_arguments", "unknown_tool", "no_judge", "wrong_video"])

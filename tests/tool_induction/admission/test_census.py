@@ -179,6 +179,11 @@ def more_than_once(n: int) -> Any:
                 fold("count", "done", "n"), of("done"))  # fmt: skip
 
 
+def at_least(inputs: dict[str, Any]) -> Any:
+    return made("check_habit", "Whether something is done repeatedly: at least so many times.", EVENT | inputs,
+                {"repeated": ("bool", "n >= least_times")}, *done(), fold("count", "done", "n"), of("done"))  # fmt: skip
+
+
 def absence(value: str) -> Any:
     return made("is_absent", "Whether a person is absent between two moments.", LOOKS | PART, {"absent": ("bool", value)}, *stays(),
                 keep("seen", "item.start_time <= end_time and item.end_time >= start_time", "inside"),
@@ -334,6 +339,7 @@ def test_an_answer_that_a_known_film_contradicts_is_refused(verdicts: Any, fault
 SOUND = {f"{name}-sound": one for name, one in zip(NAMES, (one[2] for one in WARNED), strict=True)}
 SOUND |= {name: one[1] for name, one in REFUSED.items()}
 SOUND["the number in one of several parts"] = fullest()
+SOUND["as often as is asked for"] = at_least({"least_times": "int"})
 
 
 @pytest.mark.parametrize("name", SOUND)

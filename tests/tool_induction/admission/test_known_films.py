@@ -322,7 +322,9 @@ def test_a_world_with_facts_speaks_against_a_tool_as_staged_films_do(tool: Any, 
     assert all(
         fact.existence == "present" for fact in plain.facts
     )  # what a world that was looked at lacks is not known
-    # The same world with facts that are not so.
+    # A complete truth, and facts that are not so.
+    make_world(profile="oracle")
+    plain = trial_worlds(load_domain("A_locate_count"), ("made",), store=make_world.store).open()[0]
     elsewhere = (TimeSpan(start=5000.0, end=5100.0),)
     moved = tuple(Fact(kind="looks", text=fact.text, spans=elsewhere) for fact in plain.facts if fact.kind == "looks")
     other = ExampleWorld(name="moved", video_id="made", texts=plain.texts, open=plain.open, facts=moved)

@@ -46,10 +46,10 @@ def test_a_film_has_what_returns_what_comes_once_and_two_who_look_alike(session:
 @films
 def test_the_best_hit_is_not_the_first_time_for_some_of_what_returns(session: Any) -> None:
     misleading = 0
-    for fact in (*of(session, "looks"), *of(session, "deed")):
+    for fact in (*of(session, "deed"), *of(session, "words")):  # looks of equal score are in the order of time
         hits = asked(session, "search_segments_by_text", query=fact.text, top_k=1)["candidates"]
         misleading += len(fact.spans) > 1 and hits[0]["start_time"] > fact.spans[0].end
-    assert misleading >= 2
+    assert misleading >= 5
 
 
 @films

@@ -36,7 +36,9 @@ def repaired(name: str) -> Induction:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] if name.endswith("_full") else []) for name in NAMES]
+)
 class TestRecording:
     def test_every_tool_ends_admitted_or_refused_with_a_reason(self, name: str) -> None:
         for slot in repaired(name).draft.slots:

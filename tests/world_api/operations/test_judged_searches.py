@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import sightings, steps
+from tests.conftest import STILL, sightings, steps
 from world_api.api import open_session
 from world_api.core import OperationFault
 from world_api.operations import run
@@ -91,7 +91,7 @@ def test_who_has_the_kind_and_the_colours_lacks_nothing(open_made: Opened, query
 
 def test_colours_of_two_people_are_not_those_of_one(open_made: Opened) -> None:
     result = search(open_made(), "a person in green")
-    assert (result["matched"], result["not_found"]) == (["person", "green"], WHOLE)
+    assert (result["matched"], result["not_found"], result["not_judged"]) == (["person", "green"], [], [STILL])
     assert all("green" in hit["lacks"] for hit in result["candidates"])
     assert all(hit["lacks"] for hit in search(open_made(), "a person in red, white and black")["candidates"])
 
@@ -108,6 +108,9 @@ def test_what_is_only_said_is_a_mention(open_made: Opened) -> None:
 def test_what_nobody_says_is_not_found_where_speech_is_known(open_made: Opened) -> None:
     result = search(open_made(), 'the words "purple rain"')
     assert (result["not_found"], result["unmatched"]) == (WHOLE, [])
+    for who in ("somebody", "a person in black", "a person in green"):  # who may be there unseen did not say it
+        result = search(open_made(), f'{who} says "purple rain"')
+        assert (result["not_found"], result["not_judged"]) == (WHOLE, []), who
 
 
 def test_where_no_text_on_the_screen_was_read_only_what_is_said_is_not_found(make_world: Any, minute_rows: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import STILL
 from world_api.api import open_session
 from world_api.core import Box, DetectedObject, OperationFault
 from world_api.operations import run
@@ -51,19 +52,22 @@ def test_the_vocabulary_is_shown_with_the_facts_of_the_video_and_not_in_the_sche
     assert "enum" not in asked
 
 
-def test_a_kind_that_is_not_there_is_not_found_and_the_stretch_is_told(open_made: Opened) -> None:
+def test_a_kind_that_was_not_tracked_may_be_there_at_rest_and_the_hint_has_who_was(open_made: Opened) -> None:
     session = open_made()
     whole = detect(session, text_query="a person in green", time_range={"start_time": 20.0, "end_time": 40.0})
-    assert (whole["detections"], whole["not_found"]) == ([], [{"start_time": 20.0, "end_time": 40.0}])
-    assert whole["not_judged"] == whole["not_examined"] == []
-    moment = detect(session, timestamp=10.0)
-    assert moment["not_found"][0]["start_time"] <= 10.0 < moment["not_found"][0]["end_time"]
+    assert (whole["detections"], whole["not_found"], whole["not_examined"]) == ([], [], [])
+    assert whole["not_judged"] == [STILL]
+    assert whole["hint"].startswith("of other looks there is: person in black")
+    assert detect(session, timestamp=10.0)["not_judged"] == [STILL]
 
 
-def test_a_world_without_people_says_not_found_and_not_that_it_cannot_tell(make_world: Any, minute_rows: Any) -> None:
-    make_world({**minute_rows, "sightings": []})
+@pytest.mark.parametrize(("profile", "absent", "unseen"), [("classical", [], [STILL]), ("oracle", [WHOLE], [])])
+def test_a_world_without_people_says_not_found_only_if_it_has_the_truth(
+    make_world: Any, minute_rows: Any, profile: str, absent: list[Any], unseen: list[str]
+) -> None:
+    make_world({**minute_rows, "sightings": []}, profile=profile)
     result = detect(open_session(make_world.store, "made", name=None), time_range=WHOLE)
-    assert (result["not_found"], result["not_judged"]) == ([WHOLE], [])
+    assert (result["not_found"], result["not_judged"]) == (absent, unseen)
 
 
 def test_what_was_not_measured_is_told_beside_what_fits_and_what_was_not_recognised_may_be_of_any_category(
@@ -127,8 +131,7 @@ def test_a_negated_word_never_finds_who_it_names(open_made: Opened, text: str) -
     assert entities(result) == ["ent_t0001_01"]
     assert result["unmatched"] == []
     alone = detect(open_made(), text_query=text)
-    assert alone["detections"] == []
-    assert alone["not_found"]
+    assert (alone["detections"], alone["not_judged"]) == ([], [STILL])
 
 
 def test_a_negated_word_that_nobody_judges_removes_nobody_and_is_told(open_made: Opened) -> None:
@@ -160,7 +163,9 @@ def looking(open_made: Opened) -> Session:
 
 
 def test_a_colour_that_a_single_frame_does_not_tell_removes_nobody(looking: Session) -> None:
-    [seen] = detect(looking, timestamp=10.0, text_query="a person in red")["detections"]
+    asked = detect(looking, timestamp=10.0, text_query="a person in red")
+    [seen], unseen = asked["detections"], asked["not_judged"]
+    assert unseen == [STILL]  # so that a tool that drops what has no track does not count zero
     assert (seen["entity_id"], seen["lacks"]) == (None, ["person", "red"])
     [seen] = detect(looking, timestamp=10.0, text_query="a person not in red")["detections"]
     assert seen["lacks"] == ["person", "not red"]
@@ -176,9 +181,9 @@ def test_a_frame_outside_the_range_is_not_looked_at(looking: Session) -> None:
 def test_what_is_judged_in_single_frames_only_is_not_examined_in_a_stretch(looking: Session) -> None:
     result = detect(looking, category="faces", time_range=WHOLE)
     assert (result["not_examined"], result["not_found"], result["not_judged"]) == ([WHOLE], [], [])
-    frame = {"start_time": 10.0, "end_time": 10.04}
     moment = detect(looking, category="faces", timestamp=10.0)
-    assert (moment["not_found"], moment["not_examined"]) == ([frame], [])
+    unmeasured = "face that was not detected (how often one is missed was not measured)"
+    assert (moment["not_found"], moment["not_judged"], moment["not_examined"]) == ([], [unmeasured], [])
 
 
 def test_a_moment_at_which_the_detector_did_not_look_is_not_examined(looking: Session) -> None:
@@ -289,7 +294,7 @@ def test_who_fits_one_of_two_alternatives_is_found(open_made: Opened, text: str)
     assert sorted(entities(result)) == ["ent_t0000_01", "ent_t0001_01", "ent_t0001_02"]
     assert (result["unmatched"], {tuple(item["lacks"]) for item in result["detections"]}) == ([], {()})
     none = detect(open_made(), text_query="green or blue", time_range=WHOLE)
-    assert (none["detections"], none["not_found"]) == ([], [WHOLE])
+    assert (none["detections"], none["not_judged"]) == ([], [STILL])
 
 
 @pytest.mark.parametrize("text", ["man in black", "person in a black jacket", "穿黑衣服的男人"])
@@ -342,9 +347,13 @@ def test_a_hint_that_names_nothing_registers_none_of_several(
 
 def test_a_scan_that_finds_nothing_tells_the_stretch_it_examined(open_made: Opened) -> None:
     session = open_made(groups=frozenset({"inspect"}))
-    for query in ("person in green", "somebody says elephant"):
+    for query, absent, unseen in (
+        ("person in green", [], [STILL]),
+        ("somebody says elephant", [WHOLE], []),
+        ("a person in green says elephant", [WHOLE], []),  # whoever may be there unseen
+    ):
         nothing = run(session, "scan_segments", {**V, "query": query})
-        assert (nothing["matches"], nothing["not_found"], nothing["not_judged"]) == ([], [WHOLE], [])
+        assert (nothing["matches"], nothing["not_found"], nothing["not_judged"]) == ([], absent, unseen), query
     unjudged = run(session, "scan_segments", {**V, "query": "elephant"})
     assert (unjudged["not_found"], unjudged["not_judged"]) == ([], ["elephant"])
     assert run(session, "scan_segments", {**V, "query": "folder"})["not_found"] == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import STILL
 from tests.support.building import Silent, StandingClock
 from world_api.api import build_world, open_session
 from world_api.core import OperationFault
@@ -51,15 +52,16 @@ def test_what_only_the_frame_could_tell_is_not_examined_without_the_video(
 ) -> None:
     frame = [{"start_time": 65.0, "end_time": 65.2}]
     for category in ("face", "person"):
-        assert detect(built, category)["not_found"] == frame
+        [unseen] = detect(built, category)["not_judged"]
+        assert unseen.startswith(f"{category} that was not detected")
     shutil.rmtree(built / ".on-demand")
     harm(built.parent / "shots.mp4")
     for category in ("face", "person"):
-        unseen = detect(built, category)
-        assert (unseen["not_found"], unseen["not_judged"]) == ([], [])
-        assert unseen["not_examined"] == frame
-        assert told in unseen["hint"]
-        assert "put the file back" in unseen["hint"]
+        missing = detect(built, category)
+        assert (missing["not_found"], missing["not_judged"]) == ([], [])
+        assert missing["not_examined"] == frame
+        assert told in missing["hint"]
+        assert "put the file back" in missing["hint"]
     session = open_session(built, "shots", name=None)
     with pytest.raises(OperationFault, match=told):
         run(session, "register_entity", {"video_id": "shots", "timestamp": 65.0, "entity_hint": "a face"})
@@ -70,7 +72,7 @@ def test_what_the_rows_can_tell_and_what_was_looked_at_before_is_still_told(buil
     stretch = {"start_time": 60.0, "end_time": 65.0}
     (built.parent / "shots.mp4").unlink()
     assert detect(built, "face") == before
-    assert detect(built, "person", time_range=stretch, timestamp=10.0)["not_found"] == [stretch]
+    assert detect(built, "person", time_range=stretch, timestamp=10.0)["not_judged"] == [STILL]
     anything = detect(built, "any", time_range=stretch, timestamp=65.0)
     assert (anything["not_found"], anything["not_judged"]) == (
         [],

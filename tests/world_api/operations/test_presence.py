@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Rows, WorldMaker, sightings, steps
+from tests.conftest import STILL, Rows, WorldMaker, sightings, steps
 from world_api.api import open_session
 from world_api.core import OperationFault
 from world_api.operations import run
@@ -15,7 +15,7 @@ from world_api.session import Session
 CLOCK = "ent_t0000_01"
 #: Of the sightings, whose listed end is rounded down from 9.8667.
 LAST = 9.8666667
-UNTRACKED = "what never moves is not tracked"
+UNSEEN = "what never moves is not tracked, so it may be there unseen"
 
 
 def rows() -> Rows:
@@ -81,15 +81,16 @@ def test_what_is_seen_once_is_there_while_its_frame_is_shown(session: Session, a
     assert found_at(session, at, "ent_t0000_02", "a dog") == {there}
 
 
-def test_what_is_not_there_at_a_moment_is_not_found_in_its_frame(session: Session) -> None:
+def test_what_was_not_tracked_at_a_moment_is_not_judged(session: Session) -> None:
     seen = call(session, "detect_objects", timestamp=10.0, category="person")
-    assert (seen["detections"], seen["hint"]) == ([], f"nothing of the kind was tracked at this moment; {UNTRACKED}")
-    assert seen["not_found"] == [{"start_time": 10.0, "end_time": 10.04}]
+    assert (seen["detections"], seen["hint"]) == ([], f"nothing of the kind was detected at this moment; {UNSEEN}")
+    assert (seen["not_found"], seen["not_judged"]) == ([], [STILL])
     stretch = {"start_time": 10.0, "end_time": 12.0}
     seen = call(session, "detect_objects", timestamp=10.0, category="person", time_range=stretch)
-    assert (seen["not_found"], seen["hint"]) == (
-        [stretch],
-        f"nothing of the kind was tracked in this span; {UNTRACKED}",
+    assert (seen["not_found"], seen["not_judged"], seen["hint"]) == (
+        [],
+        [STILL],
+        f"nothing of the kind was detected in this span; {UNSEEN}",
     )
 
 

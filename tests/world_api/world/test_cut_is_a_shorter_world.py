@@ -117,8 +117,20 @@ def as_recognised(rows: Rows) -> Rows:
     return {**rows, **late, "words": words, "speech": [{**row, "source": "recognised"} for row in rows["speech"]]}
 
 
+def with_sounds(rows: Rows) -> Rows:
+    """Music that goes on for minutes, and a bark in every third second."""
+    heard = [("Music", 0.48 * number) for number in range(1000)] + [("Bark", 3.0 * number) for number in range(250)]
+    sounds = [
+        {"start": start, "end": start + 0.975, "label": label, "score": 0.4 + 0.5 * (number % 7) / 7,
+         "known_at": round(start + 0.975, 3), "producer": "made/1"}
+        for number, (label, start) in enumerate(heard)
+    ]  # fmt: skip
+    return {**rows, "sounds": sounds}
+
+
 VARIANTS = (
     as_made, in_one_take, with_a_long_track, with_late_knowledge, foretold, on_whole_seconds, as_recognised,
+    with_sounds,
 )  # fmt: skip
 
 
@@ -168,6 +180,7 @@ def told(view: View) -> dict[str, Any]:
         "screen_texts": sorted((t.span, t.text, t.confidence, t.frame_time) for t in view.screen_texts),
         "captions": list(view.captions),
         "actions": list(view.actions),
+        "sounds": list(view.sounds),
         "tracks": [(t.entity_id, t.hint, t.appearances, t.times.tolist(), t.confidence) for t in view.tracks],
         "categories": view.tracks.categories,
         "camera": list(view.camera_movements),

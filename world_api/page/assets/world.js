@@ -9,7 +9,7 @@ const WORDS = {
     key: (t) => `key frame at ${t}`, put: (file) => `put ${file} beside this page to play it`,
     unplayable: (file) => `${file} is beside this page, but this browser cannot play it`, none: "no picture",
     scores: "Scores and confidences are numbers from 0 to 1 by which the program ranks what it found; they are not the probability that it is right.",
-    lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
+    lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", sounds: "Sounds", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
     hole: "could not be decoded", counts: { scenes: ["scene", "scenes"], shots: ["shot", "shots"], things: ["person or thing", "people and things"], speech: ["spoken line", "spoken lines"], texts: ["text on screen", "texts on screen"] },
   },
@@ -20,14 +20,14 @@ const WORDS = {
     key: (t) => `${t} 的关键帧`, put: (file) => `把 ${file} 放在本页旁边即可播放`,
     unplayable: (file) => `${file} 就在本页旁边，但此浏览器无法播放`, none: "没有画面",
     scores: "score 和 confidence 是 0 到 1 的数值，程序用它们给结果排序；它们不是结果正确的概率。",
-    lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
+    lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", sounds: "声音", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
     hole: "无法解码", counts: { scenes: ["个场景"], shots: ["个镜头"], things: ["个人和物"], speech: ["句话"], texts: ["处画面文字"] },
   },
 };
 const MOST_LISTED = 300; /* entries of a list */
 const ROW = 15, GAP = 4, LABEL = 74, RULER = 20; /* pixels of the timeline */
-const MOST_ROWS = { calls: 3, people: 4, objects: 3, texts: 2, done: 2, captions: 2, speech: 2 };
+const MOST_ROWS = { calls: 3, people: 4, objects: 3, texts: 2, done: 2, captions: 2, speech: 2, sounds: 3 };
 
 const byId = (id) => document.getElementById(id);
 function make(tag, about, ...children) {
@@ -86,7 +86,7 @@ function makeLanes() {
     calls: (world.episode ? world.episode.calls : []).flatMap(({ head, spans }) => spans.map(([start, end]) => [start, end, head])),
     scenes: world.scenes.map(([start, end, id, text]) => [start, end, `${id} ${text}`]),
     people: appearances(isPerson), objects: appearances((thing) => !isPerson(thing)),
-    done: world.actions, captions: world.captions, speech: said, texts: world.texts, memories: world.memories,
+    done: world.actions, captions: world.captions, speech: said, texts: world.texts, sounds: world.sounds, memories: world.memories,
   };
   lanes = Object.entries(own).filter(([, items]) => items.length).map(([name, items]) => ({ name, rows: inRows(items, MOST_ROWS[name] || 1) }));
   let top = RULER;
@@ -95,7 +95,7 @@ function makeLanes() {
   byId("lanes").dataset.lanes = lanes.map((lane) => lane.name).join(" ");
 }
 
-const COLOURS = { calls: "--memories", scenes: "--scenes", people: "--people", objects: "--things", done: "--done", captions: "--done", speech: "--speech", texts: "--texts", memories: "--memories" };
+const COLOURS = { calls: "--memories", scenes: "--scenes", people: "--people", objects: "--things", done: "--done", captions: "--done", speech: "--speech", texts: "--texts", sounds: "--done", memories: "--memories" };
 let isDue = false;
 function drawSoon() {
   if (isDue) return;
@@ -223,6 +223,7 @@ function tell() {
   for (const [, , text] of [...at(world.captions, now), ...at(world.actions, now)]) shown.push(text);
   for (const [, , text, speaker] of at(world.speech, now)) shown.push(`${speaker ? `${speaker}: ` : ""}“${text}”`);
   for (const [, , text] of at(world.texts, now)) shown.push(`[${text}]`);
+  for (const [, , text] of at(world.sounds, now)) shown.push(`(${text})`);
   byId("now").textContent = [...new Set(shown)].join("\n");
 }
 
@@ -333,7 +334,7 @@ function entries() {
     ...world.things.map((thing) => [thing.spans[0][0], `${thing.hint} ${thing.chinese} ${thing.id}`, names[thing.category === "person" ? "people" : "objects"], thing]),
     ...world.scenes.map(([start, , id, text]) => [start, text, names.scenes]),
     ...plain(world.actions, names.done), ...plain(world.captions, names.captions), ...plain(world.speech, names.speech),
-    ...plain(world.texts, names.texts), ...plain(world.memories, names.memories),
+    ...plain(world.texts, names.texts), ...plain(world.sounds, names.sounds), ...plain(world.memories, names.memories),
   ];
   const terms = query.split(/\s+/);
   const fits = all.filter(([, text]) => { const own = text.toLowerCase(); return terms.every((term) => own.includes(term)); });
