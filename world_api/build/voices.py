@@ -27,6 +27,8 @@ from world_api.core.spans import TimeSpan, known_time, merge_spans, round_time
 _WINDOW, _STEP, _APART = 1.6, 0.25, 0.8
 #: Seconds on either side of a change, and how much more alike (inner product) the voice is there.
 _AROUND, _FALL = 2.5, 0.08
+#: Seconds at the start and end of speech that are compared with the speech beside them, since no window shows a change there.
+_EDGE = 1.0
 #: A pause of at least so many seconds ends a turn. A shorter turn is not judged, and one shorter than the third begins no voice.
 _PAUSE, _SHORTEST, _LONG = 1.0, 1.5, 2.0
 #: How much more a turn has to be like its voice than like the next one (inner product), and one that is not long.
@@ -208,15 +210,9 @@ class Voices:
 
     def _divided(self, span: TimeSpan, samples: NDArray[np.float32], utterance: Utterance) -> Iterator[Turn]:
         """Yield the turns in speech without long pauses."""
-        pieces = [span]
-        if span.duration >= 2 * _WINDOW:
-            count = math.floor((span.duration - _WINDOW) / _STEP) + 1
-            vectors = self._embedder.embed(
-                [_cut(samples, place * _STEP, place * _STEP + _WINDOW) for place in range(count)]
-            )
-            limit = (self._embedder.sure + self._embedder.doubtful) / 2  # windows are shorter than turns, so less alike
-            edges = [span.start, *(span.start + time for time in changes(vectors, limit)), span.end]
-            pieces = [TimeSpan(start=start, end=end) for start, end in itertools.pairwise(edges)]
+        marks = self._marks(samples, span.duration)
+        edges = [span.start, *(span.start + time for time in marks), span.end]
+        pieces = [TimeSpan(start=start, end=end) for start, end in itertools.pairwise(edges)]
         while True:
             vectors = self._embedder.embed(
                 [_cut(samples, one.start - span.start, one.end - span.start) for one in pieces]
@@ -237,6 +233,28 @@ class Voices:
                     vector=np.round(vector, _DECIMALS) if judged else vector[:0],
                     known=known_time(utterance.settled),
                 )
+
+    def _marks(self, samples: NDArray[np.float32], duration: float) -> list[float]:
+        """Return the times (seconds) at which the voice may change in speech without long pauses."""
+        found: list[float] = []
+        if duration >= 2 * _WINDOW:
+            count = math.floor((duration - _WINDOW) / _STEP) + 1
+            vectors = self._embedder.embed(
+                [_cut(samples, place * _STEP, place * _STEP + _WINDOW) for place in range(count)]
+            )
+            # Windows are shorter than turns, so less alike.
+            found = changes(vectors, (self._embedder.sure + self._embedder.doubtful) / 2)
+        if duration >= 2 * _EDGE:
+            first, last = _EDGE, duration - _EDGE
+            after = min([first + _WINDOW, duration, *found])
+            before = max([last - _WINDOW, 0.0, *found])
+            spans = ((0.0, first), (first, after), (before, last), (last, duration))
+            start, after_it, before_it, end = self._embedder.embed([_cut(samples, *span) for span in spans])
+            if start @ after_it < self._embedder.doubtful:
+                found.append(first)
+            if end @ before_it < self._embedder.doubtful:
+                found.append(last)
+        return sorted(set(found))
 
 
 def changes(vectors: Vectors, limit: float) -> list[float]:

@@ -372,6 +372,17 @@ def test_a_change_of_voice_without_a_pause_ends_a_turn() -> None:
     assert rows["voice_turns"][1]["start"] == pytest.approx(6.0, abs=0.5)
 
 
+@pytest.mark.parametrize(("turns", "expected"), [
+    (((1, 1.8, 1), (1.8, 6, 0)), {1: "", 2: "voice_01"}),
+    (((1, 5.2, 0), (5.2, 6, 1)), {1: "voice_01", 5: ""}),
+    (((1, 3.2, 0),), {1: "voice_01"}),
+])  # fmt: skip
+def test_a_word_of_another_before_or_after_a_turn_is_not_given_its_voice(
+    turns: tuple[tuple[float, float, int], ...], expected: dict[float, str]
+) -> None:
+    assert named(who_speaks(talk(20, *turns))) == expected
+
+
 def test_who_says_little_or_a_mixture_is_not_guessed() -> None:
     heard = talk(30, (1, 5, 0), (7, 8, 0), (10, 11.2, 1))
     heard += talk(30, (14, 18, 0)) + talk(30, (14, 18, 2))
