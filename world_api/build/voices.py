@@ -66,6 +66,19 @@ class Judgement:
     score: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Likeness:
+    """The voice that a turn is most like (inner product), and how much more than the next one."""
+
+    voice: str
+    score: float
+    lead: float
+
+    def is_voice(self, turn: Turn, sure: float) -> bool:
+        """Whether the turn is surely and clearly of that voice."""
+        return self.score >= sure and self.lead >= turn.margin
+
+
 @dataclass(kw_only=True)
 class VoiceRegister:
     """The voices heard so far, by name, and the turns that wait. ``sure`` and ``doubtful``: see ``VoiceEmbedder``."""
@@ -74,38 +87,43 @@ class VoiceRegister:
     doubtful: float
     voices: dict[str, list[Turn]] = field(default_factory=dict)
     waiting: list[Turn] = field(default_factory=list)
+    _typical: dict[str, Vector] = field(default_factory=dict)  #: by voice; made again when it gets a turn
 
     def judge(self, turn: Turn) -> list[Judgement]:
         """Return the judgements that a turn, the next in time, makes possible: its own, and those of turns that waited."""
         if not len(turn.vector):
             return []
         self.waiting.append(turn)
-        scores = self._scores(turn)
         found: list[Judgement] = []
-        if turn.is_long and (not scores or scores[0][0] < self.doubtful):
+        best = self._likeness_of([turn])[0] if self.voices else None
+        if turn.is_long and (best is None or best.score < self.doubtful):
             found.append(self._give(turn, self._new_name(), 1.0))
-        elif turn.is_long and self._voice_of(turn, scores) is None and (twin := self._twin(turn)) is not None:
+        elif best is not None and best.is_voice(turn, self.sure):
+            found.append(self._give(turn, best.voice, best.score))
+        elif turn.is_long and (twin := self._twin(turn)) is not None:
             name, score = self._new_name(), float(turn.vector @ twin.vector)
             found += [self._give(one, name, score) for one in (twin, turn)]
-        while (named := self._next_named()) is not None:
-            found.append(self._give(*named))
+        while found and self.waiting:
+            likely = zip(self.waiting, self._likeness_of(self.waiting), strict=True)
+            named = next(((one, best) for one, best in likely if best.is_voice(one, self.sure)), None)
+            if named is None:
+                break
+            found.append(self._give(named[0], named[1].voice, named[1].score))
         return found
 
     def likeness(self, one: str, other: str) -> float:
         """Return the inner product of what two voices are known by."""
-        return float(_typical(self.voices[one]) @ _typical(self.voices[other]))
+        return float(self._typical_of(one) @ self._typical_of(other))
 
-    def _next_named(self) -> tuple[Turn, str, float] | None:
-        """Return the first waiting turn whose voice is sure, with the voice and the score."""
-        for turn in self.waiting:
-            if (best := self._voice_of(turn, self._scores(turn))) is not None:
-                return turn, best[1], best[0]
-        return None
-
-    def _voice_of(self, turn: Turn, scores: Sequence[tuple[float, str]]) -> tuple[float, str] | None:
-        is_sure = bool(scores) and scores[0][0] >= self.sure
-        is_clear = len(scores) < 2 or scores[0][0] - scores[1][0] >= turn.margin
-        return scores[0] if is_sure and is_clear else None
+    def _likeness_of(self, turns: Sequence[Turn]) -> list[_Likeness]:
+        """Return for each turn the voice that it is most like; there has to be one."""
+        names = sorted(self.voices)
+        scores = np.stack([turn.vector for turn in turns]) @ np.stack([self._typical_of(name) for name in names]).T
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ranked = np.take_along_axis(scores, order, axis=1)
+        leads = ranked[:, 0] - ranked[:, 1] if len(names) > 1 else np.full(len(turns), np.inf)
+        best = zip(order[:, 0].tolist(), ranked[:, 0].tolist(), leads.tolist(), strict=True)
+        return [_Likeness(voice=names[at], score=score, lead=lead) for at, score, lead in best]
 
     def _twin(self, turn: Turn) -> Turn | None:
         """Return the waiting turn that surely has the same voice, if that is none of the known ones."""
@@ -114,28 +132,24 @@ class VoiceRegister:
         if twin is None:
             return None
         alike = float(turn.vector @ twin.vector)
-        known = max(self._scores(one)[0][0] for one in (turn, twin))
+        known = max(best.score for best in self._likeness_of((turn, twin)))
         return twin if alike >= self.sure and alike - known >= _MARGIN else None
-
-    def _scores(self, turn: Turn) -> list[tuple[float, str]]:
-        """Return how like a turn is to each voice, the most alike first."""
-        found = [(float(turn.vector @ _typical(turns)), name) for name, turns in self.voices.items()]
-        return sorted(found, key=lambda pair: (-pair[0], pair[1]))
 
     def _give(self, turn: Turn, name: str, score: float) -> Judgement:
         self.waiting.remove(turn)
         self.voices.setdefault(name, []).append(turn)
+        self._typical.pop(name, None)
         return Judgement(turn=turn.start, voice=name, score=round(score, 3))
 
     def _new_name(self) -> str:
         return f"voice_{len(self.voices) + 1:02}"
 
-
-def _typical(turns: Sequence[Turn]) -> Vector:
-    """Return the mean of the vectors of some turns, of unit length."""
-    mean = np.mean([turn.vector for turn in sorted(turns, key=lambda turn: turn.start)], axis=0)
-    typical: Vector = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
-    return typical
+    def _typical_of(self, name: str) -> Vector:
+        """Return the mean of the vectors of a voice's turns, of unit length."""
+        if name not in self._typical:
+            mean = np.mean([turn.vector for turn in sorted(self.voices[name], key=lambda turn: turn.start)], axis=0)
+            self._typical[name] = (mean / max(float(np.linalg.norm(mean)), 1e-6)).astype(np.float32)
+        return self._typical[name]
 
 
 class Voices:
@@ -294,7 +308,7 @@ def _cut(samples: NDArray[np.float32], start: float, end: float) -> NDArray[np.f
 
 def _alike(register: VoiceRegister, changed: set[str]) -> list[tuple[str, str, float]]:
     """Return the pairs of voices, one of them in ``changed``, that may be one, each in the order of their names."""
-    names = list(register.voices)
+    names = sorted(register.voices)
     pairs = ((one, other) for at, one in enumerate(names) for other in names[at + 1 :] if {one, other} & changed)
     found = [(one, other, register.likeness(one, other)) for one, other in pairs]
     return [(one, other, round(score, 3)) for one, other, score in found if score >= register.doubtful]
