@@ -13,11 +13,11 @@ import av
 import numpy as np
 import pytest
 
-from tests.support.building import made_clip, made_source
+from tests.support.building import LoudnessDetector as Detector, Pitches, made_clip, made_source, talk
 from world_api.build import Clip, RecognisedSpeech, Records, Stage, SubtitleLines
 from world_api.build.speech import LONGEST, block_utterances
 from world_api.build.voices import Judgement, Turn, VoiceRegister, Voices
-from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan, Vectors
+from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
 from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe, read_subtitles
 from world_api.perception import EnergyVoiceDetector
 
@@ -36,18 +36,6 @@ def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -
 
 def run(stage: Stage, at: Clip) -> Records:
     return stage.make_rows(at)
-
-
-class Detector:
-    """Voice is whatever is louder than a tenth."""
-
-    producer = "made/1"
-    hang_over = 0.5
-
-    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
-        loud = np.concatenate([[0], (np.abs(samples) > 0.1).astype(np.int8), [0]])
-        edges = np.flatnonzero(np.diff(loud)).reshape(-1, 2) / SAMPLE_RATE
-        return [TimeSpan(start=float(a), end=float(b)) for a, b in edges]
 
 
 class Recogniser:
@@ -314,33 +302,6 @@ def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:
 
 
 # --- who speaks ---------------------------------------------------------------------------------------------------------
-
-PITCHES = (110, 170, 240, 330)
-
-
-class Pitches:
-    """Embeds the shares of four pitches in a sound. Remembers how much it was given."""
-
-    producer = "pitches/1"
-    sure, doubtful = 0.9, 0.5
-
-    def embed(self, pieces: Sequence[Samples]) -> Vectors:
-        found = np.zeros((len(pieces), len(PITCHES)), np.float32)
-        for row, piece in enumerate(pieces):
-            time = np.arange(len(piece)) / SAMPLE_RATE
-            found[row] = [abs(np.sum(piece * np.exp(-2j * np.pi * pitch * time))) for pitch in PITCHES]
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 1e-6)
-
-
-def talk(seconds: float, *turns: tuple[float, float, int]) -> Samples:
-    """Silence, with voices: start, end, and which of the pitches."""
-    made = np.zeros(round(seconds * SAMPLE_RATE), np.float32)
-    for start, end, which in turns:
-        first, last = round(start * SAMPLE_RATE), round(end * SAMPLE_RATE)
-        time = np.arange(first, last) / SAMPLE_RATE
-        made[first:last] = 0.2 * np.where(np.sin(2 * np.pi * PITCHES[which] * time) >= 0, 1, -1)
-    return made
 
 
 def who_speaks(heard: Samples, *, resumed: bool = False) -> dict[str, list[dict[str, Any]]]:
