@@ -27,13 +27,22 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
-from world_api.operations.schema import Action, Detection, Detections, Entity, EntityLook, LookAlike, TimeRange
+from world_api.operations.schema import (
+    Action,
+    Detection,
+    Detections,
+    Entity,
+    EntityLook,
+    HeardVoice,
+    LookAlike,
+    TimeRange,
+)
 from world_api.search.pictures import pictures_of
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Side, Track
-from world_api.world.view import VOICE, DistinctTracks, View, Voice
+from world_api.world.view import DistinctTracks, View
 
 #: Why a frame was not looked at.
 Unseen = MediaFault | BackendFault
@@ -205,32 +214,31 @@ def _one_of(colours: frozenset[str]) -> str:
 
 
 def listed_entities(session: Session) -> list[Entity]:
-    """Return all entities: tracks, registrations without a track, then voices, each in order of first appearance."""
+    """Return all entities: tracks, then registrations without a track, each in order of first appearance."""
     registered = {item.entity_id: item for item in session.registrations()}
     tracks = session.view.tracks
     beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
     beyond.sort(key=lambda item: (item.time, item.entity_id))
     listed = [_entity(session, track, registered.get(track.entity_id)) for track in tracks]
-    voices = session.view.voices.voices.values()
-    return [*listed, *(_entity(session, item, item) for item in beyond), *map(_voice, voices)]
+    return [*listed, *(_entity(session, item, item) for item in beyond)]
 
 
-def _voice(voice: Voice) -> Entity:
-    return Entity(
-        entity_id=voice.entity_id,
-        hint=voice.hint,
-        label=None,
-        category=VOICE,
-        origin="build",
-        first_time=round_time(voice.span.start),
-        last_time=round_time(voice.span.end),
-        appearances=len(voice.turns),
-        size=None,
-        enters_from=None,
-        leaves_to=None,
-        may_be=[LookAlike(entity_id=item.entity_id, score=item.score) for item in voice.may_be],
-        samples=[TimeRange(start_time=round_time(turn.start), end_time=round_time(turn.end)) for turn in voice.samples],
-    )
+def listed_voices(view: View) -> list[HeardVoice]:
+    """Return the voices that are known in a view, in the order of their ids."""
+    return [
+        HeardVoice(
+            entity_id=voice.entity_id,
+            hint=voice.hint,
+            first_time=round_time(voice.span.start),
+            last_time=round_time(voice.span.end),
+            turns=len(voice.turns),
+            may_be=[LookAlike(entity_id=item.entity_id, score=item.score) for item in voice.may_be],
+            samples=[
+                TimeRange(start_time=round_time(turn.start), end_time=round_time(turn.end)) for turn in voice.samples
+            ],
+        )
+        for voice in view.voices.voices.values()
+    ]
 
 
 def _entity(session: Session, thing: Track | Registration, own: Registration | None) -> Entity:

@@ -31,7 +31,7 @@ from world_api.operations.evidence import (
     seen_in,
     times,
 )
-from world_api.operations.matches import actions_in, find_objects, listed_entities
+from world_api.operations.matches import actions_in, find_objects, listed_entities, listed_voices
 from world_api.operations.query_matches import asks_for_looks, candidates, caption_of, judged_hits, with_moments
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
@@ -41,7 +41,10 @@ from world_api.operations.schema import (
     Caption,
     Detections,
     EndTime,
+    Entity,
     EntityList,
+    EvidenceItem,
+    HeardVoice,
     JudgedWords,
     Metadata,
     OptionalTimeRange,
@@ -60,7 +63,7 @@ from world_api.operations.schema import (
 from world_api.search.pictures import MAY_SHOW, pictures_of
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
-from world_api.world.view import VOICE, View
+from world_api.world.view import View
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters, which is what it is for.
 MAX_ENTRIES = 60
@@ -200,22 +203,22 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
     """List the people and things that were followed, and those registered since, with their ids."""
     session.check_video(video_id)
     listed = listed_entities(session)
+    voices = listed_voices(session.view)
     return EntityList(
         entities=listed,
+        voices=voices,
         evidence=[
-            evidence(
-                session,
-                TimeSpan(start=item.first_time, end=item.last_time),
-                "speech" if item.category == VOICE else "tracker",
-                None,
-                item.first_time,
-            )
-            for item in listed
+            *(_cited(session, item, "tracker") for item in listed),
+            *(_cited(session, voice, "speech") for voice in voices),
         ],
         hint=SPEAKERS_NOT_JUDGED
         if session.view.has_rows("speech") and who_speaks(session.view) == "not_judged"
         else "",
     )
+
+
+def _cited(session: Session, item: Entity | HeardVoice, source: Literal["tracker", "speech"]) -> EvidenceItem:
+    return evidence(session, TimeSpan(start=item.first_time, end=item.last_time), source, None, item.first_time)
 
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))

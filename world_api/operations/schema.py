@@ -449,24 +449,37 @@ class Entity(_Part, json_schema_extra=_typed("Entity")):
             json_schema_extra=_typed(MAY_BE_ABSENT),
         ),
     ] = None
-    samples: Annotated[
-        list[TimeRange],
-        Field(
-            description="Of a voice: the spans in which it is heard longest, to listen to; absent for what is seen.",
-            exclude_if=lambda samples: not samples,
-            json_schema_extra=_typed(MAY_BE_ABSENT),
-        ),
-    ] = []
     lacks: Annotated[
         list[str],
         Field(description="What is not shown of it: that it is another one than those before. So it may count twice."),
     ] = []
 
 
+class HeardVoice(_Part):
+    """A voice that is distinguished by its sound alone."""
+
+    entity_id: str
+    hint: str
+    first_time: Time
+    last_time: Time
+    turns: Annotated[int, Field(description="How often it surely speaks.")]
+    may_be: Annotated[list[LookAlike], Field(description="Voices that may be the same person's, the most alike first.")]
+    samples: Annotated[list[TimeRange], Field(description="The spans in which it is heard longest, to listen to.")]
+
+
 class EntityList(Result):
     """The entities in order of first appearance."""
 
     entities: list[Entity]
+    voices: Annotated[
+        list[HeardVoice],
+        Field(
+            description="The voices that are heard, in the order of their ids; absent where none is known. They are not among the "
+            "entities: which of the people seen has which voice is not judged.",
+            exclude_if=lambda voices: not voices,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = []
 
 
 class Resolution(_Part):

@@ -66,8 +66,8 @@ Kept = TypeVar("Kept")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
-#: The stage that judges voices, and the category of their entities.
-VOICES, VOICE = "voices", "voice"
+#: The stage that judges voices.
+VOICES = "voices"
 #: A line has a voice if turns of it cover at least this share of the line, and all others together at most the second.
 _MOST, _OTHERS = 0.5, 0.25
 #: Two lines of one source that overlap by more than so many seconds may be said at once, so that no voice is theirs.

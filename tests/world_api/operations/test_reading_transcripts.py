@@ -148,12 +148,13 @@ def test_lines_name_the_voice_where_it_is_sure_and_subtitles_win(dialogue: World
     assert [line["speaker"] for line in hit["matching_lines"]] == ["voice_01"]
 
 
-def test_voices_are_entities_with_spans_to_listen_to(dialogue: WorldMaker) -> None:
+def test_voices_are_listed_apart_from_what_is_seen_with_spans_to_listen_to(dialogue: WorldMaker) -> None:
     session = open_session(dialogue.store, "made", name=None)
-    one, two = call(session, "list_entities")["entities"]
-    assert (one["entity_id"], one["category"], one["first_time"], one["last_time"], one["appearances"]) == (
-        "voice_01", "voice", 2.0, 54.0, 4,
-    )  # fmt: skip
+    listed = call(session, "list_entities")
+    assert listed["entities"] == []  # nobody is seen, so that a tool that counts entities counts no voice
+    one, two = listed["voices"]
+    assert (one["entity_id"], one["first_time"], one["last_time"], one["turns"]) == ("voice_01", 2.0, 54.0, 4)
+    assert [(item["source"], item["start_time"]) for item in listed["evidence"]] == [("speech", 2.0), ("speech", 14.0)]
     assert one["samples"][0] == {"start_time": 2.0, "end_time": 6.2}
     assert two["may_be"] == [{"entity_id": "voice_01", "score": 0.7}]
     state = call(session, "query_entity_state", entity_id="voice_01", time=3.0, query="what does it say")
@@ -169,7 +170,7 @@ def test_voices_are_entities_with_spans_to_listen_to(dialogue: WorldMaker) -> No
 
 def test_a_cut_hides_voices_that_are_heard_later(dialogue: WorldMaker) -> None:
     early = open_session(dialogue.store, "made", name=None, as_of=18.5, groups=INSPECT)
-    assert [entity["entity_id"] for entity in call(early, "list_entities")["entities"]] == ["voice_01"]
+    assert [voice["entity_id"] for voice in call(early, "list_entities")["voices"]] == ["voice_01"]
     lines = call(early, "read_transcript", start_time=0.0, end_time=18.0)["lines"]
     assert [line["speaker"] for line in lines] == ["voice_01", None]
 
@@ -183,4 +184,5 @@ def test_a_world_says_whether_speakers_were_judged(dialogue: WorldMaker) -> None
     dialogue({"speech": [speech(2.0, 6.0, "Hello.")]}, video_id="judged", stages=[JUDGED])
     assert found("made") == ("named", "")
     assert found("judged") == ("judged", "")
+    assert "voices" not in call(open_session(dialogue.store, "unjudged", name=None), "list_entities")
     assert found("unjudged") == ("not_judged", "who speaks is not judged: no")
