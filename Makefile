@@ -45,7 +45,7 @@ nightly: $(READY)
 # The only target that fetches weights, into .models; tests of weights that are not to be had are skipped by name.
 test-neural: $(READY)
 	-$(BIN)/videoworld models pull --from ../shared/data/models --folder .models
-	-$(BIN)/videoworld models pull yolo11n whisper-base use-multilingual-v3 --folder .models
+	-$(BIN)/videoworld models pull yolo11n whisper-base use-multilingual-v3 resemblyzer --folder .models
 	-$(BIN)/pip install -q -e '.[speech]'
 	VIDEOWORLD_TEST_MODELS=.models $(BIN)/python -m pytest -q -m 'nightly or not nightly' \
 	  tests/world_api/perception/test_detectors.py tests/world_api/perception/test_model_files.py \

@@ -59,7 +59,7 @@ def build_world(
     if not str(video):
         raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
     chosen = options or BuildOptions()
-    profile, detector, people, tagger = chosen.profile, None, None, None
+    profile, detector, people, tagger, voices = chosen.profile, None, None, None, None
     if profile == AUTO:
         if chosen.following is None and "://" not in str(video):
             check_file(Path(video).expanduser())  # before it is said which profile is used
@@ -70,10 +70,10 @@ def build_world(
         shown = progress or NoProgress()
         detector = models.detector(chosen.detector)
         say = shown.say if chosen.profile == AUTO else None
-        people, tagger = models.people(say=say), models.tagger(say=say)
+        people, tagger, voices = models.people(say=say), models.tagger(say=say), models.voice_embedder(say=say)
     listening = replace(chosen.listening, models=model_folder(chosen.models).folder)
     recipe = recipes.recipe_for(
-        profile, listening, without=chosen.without, detector=detector, people=people, tagger=tagger,
+        profile, listening, without=chosen.without, detector=detector, people=people, tagger=tagger, voices=voices,
         sounds=_sound_tagger(profile, chosen, progress or NoProgress()),
     )  # fmt: skip
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:

@@ -16,7 +16,7 @@ from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
-    from world_api.core.ports import PictureTagger, SoundTagger, VoiceDetector
+    from world_api.core.ports import PictureTagger, SoundTagger, VoiceDetector, VoiceEmbedder
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
     from world_api.perception.detector import DetectorModel
@@ -36,11 +36,12 @@ def recipe_for(
     people: PeopleModels | None = None,
     tagger: PictureTagger | None = None,
     sounds: SoundTagger | None = None,
+    voices: VoiceEmbedder | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
-    ``listening`` chooses the source of the spoken words; ``detector``, ``people`` and ``tagger`` are the models of the profile
-    ``neural``, ``sounds`` is that of ``classical`` and ``neural``.
+    ``listening`` chooses the source of the spoken words; ``detector``, ``people``, ``tagger`` and ``voices`` are the models of
+    the profile ``neural``, ``sounds`` is that of ``classical`` and ``neural``.
 
     Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
     may raise ``no_such_stage`` and ``stage_needed``.
@@ -71,6 +72,7 @@ def recipe_for(
                     *_neural(video, worker, listening=words, model=model),
                     *_people(worker, people),
                     *_pictures(worker, tagger),
+                    *_voices(words, voices),
                     *_sounds(sounds),
                 ],
                 without,
@@ -152,6 +154,13 @@ def _pictures(worker: MediaWorker, tagger: PictureTagger | None) -> list[Stage]:
 
     needs = ("key_frames", "detections")
     return [] if tagger is None else [Pictures(tagger, lambda path: VideoFrames(path, worker), needs=needs)]
+
+
+def _voices(listening: Listening, embedder: VoiceEmbedder | None) -> list[Stage]:
+    """Return the stage that says who speaks; none without a model of it, and where no speech is wanted."""
+    from world_api.build.voices import Voices
+
+    return [] if embedder is None or listening.speech == OFF else [Voices(embedder, _voice_detector())]
 
 
 def _sounds(tagger: SoundTagger | None) -> list[Stage]:

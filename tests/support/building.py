@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from world_api.build import Clip, Stage, clip_span
-from world_api.core import TimeSpan, hash_bytes
+from world_api.build import Clip, Job, Recipe, Stage, Voices, clip_span
+from world_api.core import SAMPLE_RATE, Samples, TimeSpan, Vectors, hash_bytes
 from world_api.core.files import file_lock
 from world_api.media import Frame, Probe, Want
+from world_api.options import Listening
+from world_api.recipes import recipe_for
 from world_api.world import rows_from_records
 
 
@@ -87,7 +91,8 @@ def made_clip(
     """A clip as a stage sees it: with the rows that are stored, without sound, its images named by their content."""
 
     def read(table: str, span: TimeSpan) -> pa.Table:
-        return rows_from_records(table, [row for row in (stored or {}).get(table, []) if span.contains(row["time"])])
+        own = (stored or {}).get(table, [])
+        return rows_from_records(table, [row for row in own if span.contains(row.get("time", row.get("start")))])
 
     return Clip(
         number=number, span=clip_span(number), source=source or made_source(), rows=read,
@@ -103,3 +108,84 @@ def sampled_for(stage: Stage, frames: Iterable[Frame]) -> Iterator[Frame]:
         if sampling is not None and want.takes(frame.time, previous):
             yield frame
         previous = frame.time
+
+
+# --- voices -----------------------------------------------------------------------------------------------------------
+
+
+class LoudnessDetector:
+    """Voice is whatever is louder than a tenth."""
+
+    producer = "made/1"
+    hang_over = 0.5
+
+    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
+        loud = np.concatenate([[0], (np.abs(samples) > 0.1).astype(np.int8), [0]])
+        edges = np.flatnonzero(np.diff(loud)).reshape(-1, 2) / SAMPLE_RATE
+        return [TimeSpan(start=float(a), end=float(b)) for a, b in edges]
+
+
+PITCHES = (110, 170, 240, 330)
+
+
+class Pitches:
+    """Embeds the shares of four pitches in a sound. Remembers how much it was given."""
+
+    producer = "pitches/1"
+    sure, doubtful = 0.9, 0.5
+
+    def embed(self, pieces: Sequence[Samples]) -> Vectors:
+        found = np.zeros((len(pieces), len(PITCHES)), np.float32)
+        for row, piece in enumerate(pieces):
+            time = np.arange(len(piece)) / SAMPLE_RATE
+            found[row] = [abs(np.sum(piece * np.exp(-2j * np.pi * pitch * time))) for pitch in PITCHES]
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 1e-6)
+
+
+def talk(seconds: float, *turns: tuple[float, float, int]) -> Samples:
+    """Silence, with voices: start, end, and which of the pitches."""
+    made = np.zeros(round(seconds * SAMPLE_RATE), np.float32)
+    for start, end, which in turns:
+        first, last = round(start * SAMPLE_RATE), round(end * SAMPLE_RATE)
+        time = np.arange(first, last) / SAMPLE_RATE
+        made[first:last] = 0.2 * np.where(np.sin(2 * np.pi * PITCHES[which] * time) >= 0, 1, -1)
+    return made
+
+
+#: A conversation of four in 70 s: start, end, and which of the pitches.
+CONVERSATION = (
+    (1, 5, 0), (6.5, 10, 1), (12, 16, 0), (16, 20, 3), (23.5, 33, 1), (40, 44, 2), (50, 54, 1), (60, 64, 2),
+)  # fmt: skip
+
+
+def talking_film(path: Path, seconds: float = 70.0) -> Path:
+    """A grey picture with the beginning of the conversation as its sound."""
+    heard = talk(70, *CONVERSATION)[: round(seconds * SAMPLE_RATE)]
+    with av.open(str(path), "w", format="matroska") as made:
+        picture = made.add_stream("libx264", rate=5, options={"g": "25"})
+        picture.width, picture.height, picture.pix_fmt = 64, 48, "yuv420p"
+        sound = made.add_stream("pcm_s16le", rate=SAMPLE_RATE, layout="mono")
+        step = SAMPLE_RATE // 5
+        for number in range(math.ceil(seconds * 5)):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 90, np.uint8), format="bgr24")
+            frame.pts = number
+            made.mux(picture.encode(frame))
+            part = (heard[None, number * step : (number + 1) * step] * 32767).astype(np.int16)
+            samples = av.AudioFrame.from_ndarray(part, "s16", "mono")
+            samples.sample_rate, samples.pts = SAMPLE_RATE, number * step
+            made.mux(sound.encode(samples))
+        made.mux(picture.encode())
+        made.mux(sound.encode())
+    return path
+
+
+def voices_job(video: Path, store: Path) -> Job:
+    """A build of scenes and voices, with an encoder that hears pitches."""
+    without = ("screen_texts", "moving_things", "stitches", "look_links")
+    plain = recipe_for("classical", Listening(speech="off", subtitles="none"), without=without)
+    recipe = Recipe(
+        profile="classical",
+        stages=lambda path, worker: [*plain.stages(path, worker), Voices(Pitches(), LoudnessDetector())],
+    )
+    return Job(video=video, store=store, name="x", recipe=recipe, force=False, progress=Silent(), clock=StandingClock())

@@ -49,5 +49,6 @@ if TYPE_CHECKING:
     )
     from world_api.build.stitches import Stitches
     from world_api.build.truth import Truth, read_truth
+    from world_api.build.voices import Voices
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -122,6 +122,11 @@ def block_utterances(number: int, sound: Sound, detector: VoiceDetector) -> Iter
         yield Utterance(span=whole, voiced=tuple(span for span in inside if span.overlaps(whole)), settled=settled)
 
 
+def blocks_of(span: TimeSpan) -> range:
+    """Return the numbers of the blocks in which what is said in a span may begin."""
+    return range(max(0, math.floor((span.start - _NEAR) / _BLOCK)), math.floor((span.end + _NEAR) / _BLOCK) + 1)
+
+
 def _quietest(samples: Samples, start: float, mark: float) -> float:
     """Return the middle of the quietest 0.3 s near a mark; ``samples`` begin at ``start`` (all in seconds)."""
     moments = range(math.ceil((mark - _NEAR) / _STEP), math.floor((mark + _NEAR - _MOMENT) / _STEP) + 1)
@@ -156,8 +161,7 @@ class RecognisedSpeech:
         """Return the lines that start in the clip's span, and their words."""
         lines: list[Record] = []
         words: list[Record] = []
-        first = max(0, math.floor((clip.span.start - _NEAR) / _BLOCK))
-        for number in range(first, math.floor((clip.span.end + _NEAR) / _BLOCK) + 1):
+        for number in blocks_of(clip.span):
             for utterance, line in self._lines(number, clip.audio):
                 shift = utterance.span.start
                 begin, end = round_time(shift + line.start), round_time(shift + line.end)

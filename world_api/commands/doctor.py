@@ -132,23 +132,23 @@ def examine_installation(store: Path) -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    """Return as JSON the folder of models, which are there, what ``auto`` means in a new build, what tags pictures and reads texts."""
+    """Return as JSON the folder of models, which are there, what ``auto`` means in a new build, and which models it has for what."""
     from world_api.api import model_folder
     from world_api.commands.models import described
 
     folder = model_folder()
     found: list[dict[str, Any]] = []
-    detector, tagger, encoder, problems = None, None, None, list[str]()
+    detector, tagger, encoder, voices, problems = None, None, None, None, list[str]()
     try:
         found = [described(model, folder) for model in folder.catalogue()]
         detector, tagger = folder.detector(say=problems.append), folder.tagger(say=problems.append)
-        encoder = folder.text_encoder(say=problems.append)
+        encoder, voices = folder.text_encoder(say=problems.append), folder.voice_embedder(say=problems.append)
     except BackendFault as fault:
         problems = problems or [fault.message]
     return {
         "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
         "detector": None if detector is None else detector.name, "problem": "; ".join(problems), "models": found,
-        "speech": _speech(folder),
+        "speech": _speech(folder), "voices": None if voices is None else voices.producer,
         "pictures": None if tagger is None else next(iter(tagger.parameters.values())),
         "texts": None if encoder is None else {"producer": encoder.producer, "calibrated": encoder.calibration is not None},
     }  # fmt: skip
@@ -206,6 +206,7 @@ def _model_lines(record: dict[str, Any]) -> list[str]:
         *(f"  {line(model)}" for model in record["models"]),
         f"  models: {record['folder']}; --profile auto is {record['auto']} ({chosen})",
         f"  speech without subtitles: {speech['recogniser'] or 'not written down: ' + speech['problem']}",
+        f"  who speaks: {record['voices'] or 'not judged; `videoworld models pull resemblyzer` fetches a model of voices'}",
         f"  what pictures may show: {record['pictures'] or 'not judged; `videoworld models add` takes a model of your own'}",
         f"  texts are compared {texts}",
     ]

@@ -110,7 +110,10 @@ def add(
     ] = None,
     licence: Annotated[str, typer.Option(help="The licence of its weights, for `models list`.")] = "",
     task: Annotated[
-        str, typer.Option(metavar="TASK", help="What it does: detector, image_text, image_classifier or text_encoder.")
+        str,
+        typer.Option(
+            metavar="TASK", help="What it does: detector, image_text, image_classifier, text_encoder or voice_embedder."
+        ),
     ] = "detector",
     settings: Annotated[
         list[str] | None,
@@ -121,7 +124,7 @@ def add(
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a model of your own: a detector, an image-text pair, an image classifier or a text encoder; used before the project's."""
+    """Add a model of your own: of objects, of pictures and texts, or of voices (--task); used before the project's."""
     from world_api.perception.models import ADDED_TASKS
 
     if task not in ADDED_TASKS:
@@ -176,7 +179,7 @@ def remove(
 
 @app.command()
 def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Compare the hashes of all models that are here, and run each model once, on a grey picture or two texts."""
+    """Compare the hashes of all models that are here, and run each model once, on a grey picture, two texts or two sounds."""
     models = _folder(folder)
     found = []
     listed = list(models.catalogue())
@@ -223,7 +226,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SOUNDS, SPEECH, TEXT_ENCODER
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SOUNDS, SPEECH, TEXT_ENCODER, VOICE
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -242,6 +245,10 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 from world_api.perception.sentences import try_encoder
 
                 try_encoder(models.text_encoder_of(model))
+            case task if task == VOICE:
+                from world_api.perception.voices import try_voice_embedder
+
+                try_voice_embedder(models.voice_embedder_of(model))
             case task if task == SPEECH:
                 from world_api.perception.speech import WhisperRecogniser
 

@@ -219,7 +219,8 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "screen_texts": [{**_fields(text, "text", "confidence"), **_times(text.span)} for text in view.screen_texts],
         "speech": [
             {
-                **_fields(line, "text", "speaker", "source", "language", "confidence"),
+                **_fields(line, "text", "source", "language", "confidence"),
+                "speaker": line.said_by,
                 "words": [{"word": word.text, **_times(word.span)} for word in line.words],
                 **_times(line.span),
             }

@@ -99,6 +99,23 @@ class VoiceDetector(Protocol):
         """Return spans in which a person may be speaking: seconds from the first sample, disjoint and in order."""
 
 
+class VoiceEmbedder(Protocol):
+    """Speaker recognition: the inner product of two vectors says whether two pieces of speech are of the same voice.
+
+    From ``sure`` on they are, below ``doubtful`` they are not; between these it is uncertain. The limits belong to the model.
+    """
+
+    producer: str
+    sure: float
+    doubtful: float
+
+    def embed(self, pieces: Sequence[Samples]) -> Vectors:
+        """Return one unit vector per piece of speech; zero for sound that is too short or silent.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
 class SpeechRecogniser(Protocol):
     """Speech to text with the times of words. ``language`` is a code such as ``en``; empty to detect the language."""
 

@@ -40,6 +40,7 @@ from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,
+    LookAlike,
     OptionalTimeRange,
     Query,
     RegisteredEntity,
@@ -51,7 +52,9 @@ from world_api.operations.schema import (
     VideoId,
 )
 from world_api.session.session import Registration, Session
+from world_api.world.timeline import Spoken
 from world_api.world.tracks import Track
+from world_api.world.view import Voice
 
 #: Seconds before and after a moment that count as its surroundings.
 AROUND = 2.0
@@ -168,9 +171,26 @@ def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
     lines = session.view.speech.during(span)
+    quoted = " ".join(_quoted(line) for line in lines)
+    whose = "by whom of the people seen is not known" if any(line.said_by for line in lines) else "by whom is not known"
+    return f"said meanwhile ({whose}): {quoted}" if lines else "no words that are said then are known"
+
+
+def _quoted(line: Spoken) -> str:
     # A quote inside the quoted words would look like their end.
-    quoted = " ".join(_timed('"' + line.text.replace('"', "'") + '"', line.span) for line in lines)
-    return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
+    said = _timed('"' + line.text.replace('"', "'") + '"', line.span)
+    return f"{line.said_by}: {said}" if line.said_by else said
+
+
+def _voice_in_words(session: Session, voice: Voice, at: float) -> str:
+    """Return what is known of a voice at a moment: whether it is heard, what it says, and who else it may be."""
+    around = _moments_around(session, at)
+    turn = next((span for span in voice.turns if span.contains(at)), None)
+    lines = [line for line in session.view.speech.during(turn or around) if line.voice == voice.entity_id]
+    heard = f"speaks from {turn.start:.1f} to {turn.end:.1f} s" if turn else "is not surely heard"
+    said = f", and says: {' '.join(map(_quoted, lines))}" if lines else ""
+    likely = ", ".join(one.entity_id for one in voice.may_be)
+    return f"At {at:g} s, {voice.entity_id} ({voice.hint}) {heard}{said}." + (f" It may be {likely}." if likely else "")
 
 
 def _timed(what: str, span: TimeSpan) -> str:
@@ -399,6 +419,8 @@ def register_entity(
 def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: EntityId) -> Trajectory:
     """List every appearance of an entity: when, in which scene, and along which path."""
     session.check_video(video_id)
+    if (voice := session.view.voices.voices.get(entity_id)) is not None:
+        return _turns_of(session, voice)
     entity = find_entity(session, entity_id)
     spans = entity.appearances if isinstance(entity, Track) else (session.view.frame_at(entity.time),)
     parts = [_appearance(session, entity, span) for span in spans]
@@ -429,6 +451,8 @@ def query_entity_state(
     """
     at = moment(session, video_id, time)
     within = optional_interval(session, video_id, time_range)
+    if (voice := session.view.voices.voices.get(entity_id)) is not None:
+        return _voice_answer(session, voice, at, query)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
     question = read_question(session, query, entity, at)
@@ -459,6 +483,37 @@ def query_entity_state(
             measured.model_copy(update={"confidence": confidence}),
             *([entity_evidence(session, session.entity_looks[entity_id])] if _attributes in question.tellers else []),
         ],
+    )
+
+
+def _turns_of(session: Session, voice: Voice) -> Trajectory:
+    return Trajectory(
+        trajectory=[
+            TrajectoryPart(
+                **times(span),
+                scene_id=session.view.scene_at(span.start).scene_id,
+                path_repr="heard, not seen",
+                enters_from=None,
+                leaves_to=None,
+            )
+            for span in voice.turns
+        ],
+        total_seconds=round_time(voice.seconds),
+        size=None,
+        may_be=[LookAlike(entity_id=item.entity_id, score=item.score) for item in voice.may_be],
+        evidence=[evidence(session, span, "speech", None, span.start) for span in voice.turns],
+    )
+
+
+def _voice_answer(session: Session, voice: Voice, at: float, query: str) -> StateAnswer:
+    """Return what a voice says at a moment; nothing else about it can be judged."""
+    turn = next((span for span in voice.turns if span.contains(at)), None)
+    is_heard = any(words.search(fold(query)) for words, tell in _TOPICS if tell is _heard)
+    return StateAnswer(
+        answer=_voice_in_words(session, voice, at),
+        confidence=SPOKEN_TO if is_heard and turn is not None else ONLY_KNOWN,
+        not_judged=[] if is_heard else [query[:60]],
+        evidence=[evidence(session, turn or _moments_around(session, at), "speech", None, at)],
     )
 
 

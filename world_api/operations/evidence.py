@@ -200,6 +200,7 @@ def segment_hit(
                 **times(line.passage.span),
                 text=line.passage.text,
                 source=line.passage.source,
+                speaker=line.passage.speaker or line.passage.voice or None,
                 as_given=line.as_given,
                 evidence=[cite_passage(session, line.passage, span)],
             )

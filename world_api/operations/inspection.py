@@ -209,7 +209,7 @@ def read_transcript(session: Session, *, video_id: VideoId, start_time: StartTim
                 **times(passage.span),
                 text=passage.text,
                 source="speech" if passage.source == "speech" else "screen_text",
-                speaker=passage.speaker or None,
+                speaker=passage.speaker or passage.voice or None,
                 confidence=passage.confidence,
             )
             for passage in lines

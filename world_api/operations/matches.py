@@ -27,7 +27,16 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
-from world_api.operations.schema import Action, Detection, Detections, Entity, EntityLook, LookAlike
+from world_api.operations.schema import (
+    Action,
+    Detection,
+    Detections,
+    Entity,
+    EntityLook,
+    HeardVoice,
+    LookAlike,
+    TimeRange,
+)
 from world_api.search.pictures import pictures_of
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
@@ -212,6 +221,24 @@ def listed_entities(session: Session) -> list[Entity]:
     beyond.sort(key=lambda item: (item.time, item.entity_id))
     listed = [_entity(session, track, registered.get(track.entity_id)) for track in tracks]
     return [*listed, *(_entity(session, item, item) for item in beyond)]
+
+
+def listed_voices(view: View) -> list[HeardVoice]:
+    """Return the voices that are known in a view, in the order of their ids."""
+    return [
+        HeardVoice(
+            entity_id=voice.entity_id,
+            hint=voice.hint,
+            first_time=round_time(voice.span.start),
+            last_time=round_time(voice.span.end),
+            turns=len(voice.turns),
+            may_be=[LookAlike(entity_id=item.entity_id, score=item.score) for item in voice.may_be],
+            samples=[
+                TimeRange(start_time=round_time(turn.start), end_time=round_time(turn.end)) for turn in voice.samples
+            ],
+        )
+        for voice in view.voices.voices.values()
+    ]
 
 
 def _entity(session: Session, thing: Track | Registration, own: Registration | None) -> Entity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -31,7 +31,7 @@ from world_api.operations.evidence import (
     seen_in,
     times,
 )
-from world_api.operations.matches import actions_in, find_objects, listed_entities
+from world_api.operations.matches import actions_in, find_objects, listed_entities, listed_voices
 from world_api.operations.query_matches import (
     asks_for_looks,
     candidates,
@@ -48,7 +48,10 @@ from world_api.operations.schema import (
     Caption,
     Detections,
     EndTime,
+    Entity,
     EntityList,
+    EvidenceItem,
+    HeardVoice,
     JudgedWords,
     Metadata,
     OptionalTimeRange,
@@ -67,6 +70,7 @@ from world_api.operations.schema import (
 from world_api.search.pictures import MAY_SHOW, pictures_of
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
+from world_api.world.view import View
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters, which is what it is for.
 MAX_ENTRIES = 60
@@ -193,18 +197,38 @@ def search_similar_to_example(
     )
 
 
+#: What is said where no speaker encoder judged a video with speech.
+SPEAKERS_NOT_JUDGED = "who speaks is not judged: no model of voices was there when the world was built"
+
+
+def who_speaks(view: View) -> Literal["named", "judged", "not_judged"]:
+    """Return how a world says who speaks: by names in subtitles or its truth, by voices, or not at all."""
+    if any(view.rows("speech").column("speaker").unique().to_pylist()):
+        return "named"
+    return "judged" if view.judges_speakers else "not_judged"
+
+
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
     """List the people and things that were followed, and those registered since, with their ids."""
     session.check_video(video_id)
     listed = listed_entities(session)
+    voices = listed_voices(session.view)
     return EntityList(
         entities=listed,
+        voices=voices,
         evidence=[
-            evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
-            for item in listed
+            *(_cited(session, item, "tracker") for item in listed),
+            *(_cited(session, voice, "speech") for voice in voices),
         ],
+        hint=SPEAKERS_NOT_JUDGED
+        if session.view.has_rows("speech") and who_speaks(session.view) == "not_judged"
+        else "",
     )
+
+
+def _cited(session: Session, item: Entity | HeardVoice, source: Literal["tracker", "speech"]) -> EvidenceItem:
+    return evidence(session, TimeSpan(start=item.first_time, end=item.last_time), source, None, item.first_time)
 
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
@@ -219,6 +243,7 @@ def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
         title=manifest.title,
         has_audio=manifest.video.has_audio,
         has_speech_text=view.has_rows("speech"),
+        speakers=who_speaks(view) if view.has_rows("speech") else None,
         profile=manifest.profile,
         vocabulary=JudgedWords(categories=sorted(session.vocabulary.categories)),
         evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],

@@ -168,11 +168,22 @@ class SegmentInfo(Result, json_schema_extra=_typed("Segment")):
     center_time: Time
 
 
+SPEAKER = "Who speaks: a name from subtitles, or the entity id of a voice; null where that is not known."
+
+
 class MatchingLine(Interval):
     """A line that is said, or a text on screen, with its own times."""
 
     text: str
     source: Source
+    speaker: Annotated[
+        str | None,
+        Field(
+            description=SPEAKER,
+            exclude_if=lambda speaker: speaker is None,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = None
     as_given: Annotated[
         bool, Field(description="Whether it holds the query word for word; case and punctuation do not count.")
     ]
@@ -444,10 +455,31 @@ class Entity(_Part, json_schema_extra=_typed("Entity")):
     ] = []
 
 
+class HeardVoice(_Part):
+    """A voice that is distinguished by its sound alone."""
+
+    entity_id: str
+    hint: str
+    first_time: Time
+    last_time: Time
+    turns: Annotated[int, Field(description="How often it surely speaks.")]
+    may_be: Annotated[list[LookAlike], Field(description="Voices that may be the same person's, the most alike first.")]
+    samples: Annotated[list[TimeRange], Field(description="The spans in which it is heard longest, to listen to.")]
+
+
 class EntityList(Result):
     """The entities in order of first appearance."""
 
     entities: list[Entity]
+    voices: Annotated[
+        list[HeardVoice],
+        Field(
+            description="The voices that are heard, in the order of their ids; absent where none is known. They are not among the "
+            "entities: which of the people seen has which voice is not judged.",
+            exclude_if=lambda voices: not voices,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = []
 
 
 class Resolution(_Part):
@@ -472,6 +504,15 @@ class Metadata(Result):
     title: str
     has_audio: bool
     has_speech_text: bool
+    speakers: Annotated[
+        Literal["named", "judged", "not_judged"] | None,
+        Field(
+            description="Whether subtitles name who speaks, voices were distinguished, or neither: then nothing is known of it. "
+            "Absent where nothing is said.",
+            exclude_if=lambda how: how is None,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = None
     profile: str
     vocabulary: JudgedWords = JudgedWords(categories=[])
 
@@ -491,7 +532,7 @@ class TranscriptLine(Interval):
 
     text: str
     source: Literal["speech", "screen_text"]
-    speaker: Annotated[str | None, Field(description="Who speaks; null where that is not known.")]
+    speaker: Annotated[str | None, Field(description=SPEAKER)]
     confidence: Confidence
 
 

@@ -114,7 +114,7 @@ def world_record(view: View) -> dict[str, Any]:
         "things": [_thing(track, step) for track in tracks],
         "actions": [[*_interval(said.span), said.text] for said in view.actions],
         "captions": [[*_interval(said.span), said.text] for said in view.captions],
-        "speech": [[*_interval(line.span), line.text, line.speaker] for line in view.speech],
+        "speech": [[*_interval(line.span), line.text, line.said_by] for line in view.speech],
         "texts": [[*_interval(text.span), text.text] for text in view.screen_texts],
         "sounds": [[*_interval(sound.span), sound.text] for sound in view.sounds],
         "memories": [

@@ -3,7 +3,7 @@
 ``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
 re-identification model belongs beside it) need no download. ``detector`` recognises objects with a model of the
 catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices,
-``sounds`` tags sounds.
+``voices`` compares them, ``sounds`` tags sounds.
 ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from world_api.perception.models import Model, ModelFolder
     from world_api.perception.sounds import SoundModel, SoundOptions, YamnetTagger, log_mel_spectrum, patches_of
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
+    from world_api.perception.voices import OnnxVoiceEncoder, ResemblyzerEncoder, VoiceOptions
 
 #: profile -> port -> adapter, as ``module:class``. Those of an endpoint, of Whisper and of models need options of the caller.
 PROFILES = {

@@ -33,21 +33,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger, SoundTagger, TextEmbedder
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, SoundTagger, TextEmbedder, VoiceEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
     from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
-SPEECH, SOUNDS = "speech_recogniser", "sound_tagger"
+SPEECH, SOUNDS, VOICE = "speech_recogniser", "sound_tagger", "voice_embedder"
 #: The tasks of models that a user can add.
-ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
+ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER, VOICE)
 #: task -> what is given as the path of a model.
 _WANTED = {
     DETECTOR: "give the path of an ONNX file of a detector",
     IMAGE_TEXT: "give the folder of image.onnx, text.onnx and the tokenizer, or the checkpoint file of an open_clip model",
     IMAGE_CLASSIFIER: "give the path of an ONNX file of a classifier",
+    VOICE: "give the path of an ONNX file of a speaker encoder",
     TEXT_ENCODER: "give the folder of an ONNX file and tokenizer.json, or a folder of sentence-transformers",
 }
 #: Seconds that a server may be silent, and bytes that are written at once.
@@ -56,6 +57,7 @@ _SILENCE, _PIECE = 60.0, 1 << 20
 _SURE, _LEAST, _SIDE = 0.5, 0.2, 640
 
 AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
+Adapter = TypeVar("Adapter")
 #: Shows progress: name of the file, bytes so far, bytes in all.
 Shown = Callable[[str, int, int], None]
 
@@ -248,6 +250,23 @@ class ModelFolder:
             raise missing(model)
         return model
 
+    def _first_of(
+        self, task: str, adapter: Callable[[Model], Adapter], say: Callable[[str], None] | None
+    ) -> Adapter | None:
+        """Return the adapter of the first model of a task that is present and can be used; None if there is none.
+
+        ``say`` gets a line about each that is present and cannot be used; without it, its fault is raised.
+        """
+        for model in self.catalogue():
+            if model.task == task and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return adapter(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
     def people(self, *, say: Callable[[str], None] | None = None) -> PeopleModels:
         """Return for each task of ``PeopleModels`` the first model of the catalogue that is present.
 
@@ -255,21 +274,7 @@ class ModelFolder:
         """
         from world_api.perception.identification import ADAPTERS, PeopleModels
 
-        found: dict[str, Any] = {}
-        for model in self.catalogue():
-            if (
-                model.task not in ADAPTERS
-                or model.task in found
-                or not (self.is_present(model) or self.is_damaged(model))
-            ):
-                continue
-            try:
-                found[model.task] = self.identity(self._checked(model))
-            except BackendFault as fault:
-                if say is None:
-                    raise
-                say(f"{fault.message}, so it is left out; {fault.hint}")
-        return PeopleModels(**found)
+        return PeopleModels(**{task: self._first_of(task, self.identity, say) for task in ADAPTERS})
 
     def identity(self, model: Model) -> Any:
         """Return the adapter of a model of bodies or faces. Raises BackendFault: ``bad_catalogue``."""
@@ -306,13 +311,7 @@ class ModelFolder:
 
         ``say`` gets a line about one that is present and cannot be used. Raises BackendFault: ``bad_catalogue``.
         """
-        for model in self.catalogue() if self.folder.is_dir() else ():
-            if model.task == SOUNDS and (self.is_present(model) or self.is_damaged(model)):
-                try:
-                    return self.sound_tagger_of(model)
-                except BackendFault as fault:
-                    say(f"{fault.message}, so no sound is tagged; {fault.hint}")
-        return None
+        return self._first_of(SOUNDS, self.sound_tagger_of, say) if self.folder.is_dir() else None
 
     def sound_tagger_of(self, model: Model) -> SoundTagger:
         """Return the adapter of a sound tagger.
@@ -341,17 +340,7 @@ class ModelFolder:
         Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, the faults of one that is
         present and does not work.
         """
-        for task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
-            for model in self.catalogue():
-                if model.task != task or not (self.is_present(model) or self.is_damaged(model)):
-                    continue
-                try:
-                    return self.tagger_of(self._checked(model))
-                except BackendFault as fault:
-                    if say is None:
-                        raise
-                    say(f"{fault.message}, so it is left out; {fault.hint}")
-        return None
+        return self._first_of(IMAGE_TEXT, self.tagger_of, say) or self._first_of(IMAGE_CLASSIFIER, self.tagger_of, say)
 
     def tagger_of(self, model: Model) -> PictureTagger:
         """Return the tagger with a pair of encoders or an image classifier, after it ran once on a grey picture.
@@ -374,15 +363,7 @@ class ModelFolder:
 
         Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
         """
-        for model in self.catalogue():
-            if model.task == TEXT_ENCODER and (self.is_present(model) or self.is_damaged(model)):
-                try:
-                    return self.text_encoder_of(self._checked(model))
-                except BackendFault as fault:
-                    if say is None:
-                        raise
-                    say(f"{fault.message}, so it is left out; {fault.hint}")
-        return None
+        return self._first_of(TEXT_ENCODER, self.text_encoder_of, say)
 
     def text_encoder_of(self, model: Model) -> TextEmbedder:
         """Return the adapter of a text encoder. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
@@ -399,6 +380,20 @@ class ModelFolder:
             raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
         parts = tuple(ModelPart(name=model.name, path=path(file), sha256=file.sha256) for file in model.files)
         return KINDS[options.kind](PictureModel(name=model.name, parts=parts, options=options))
+
+    def voice_embedder(self, *, say: Callable[[str], None] | None = None) -> VoiceEmbedder | None:
+        """Return the first speaker encoder of the catalogue that is present; it is loaded when it embeds. None if there is none.
+
+        Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
+        """
+        return self._first_of(VOICE, self.voice_embedder_of, say)
+
+    def voice_embedder_of(self, model: Model) -> VoiceEmbedder:
+        """Return the adapter of a speaker encoder. Raises BackendFault: ``bad_catalogue``, ``model_damaged``."""
+        from world_api.perception.voices import KINDS, VoiceOptions
+
+        found = self._picture_model(model, VoiceOptions)
+        return KINDS[found.options.kind](found)
 
     def encoder(self, model: Model) -> ImageTextEncoder:
         """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
@@ -574,6 +569,10 @@ class ModelFolder:
             from world_api.perception.sentences import try_encoder
 
             try_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
+        elif task == VOICE:
+            from world_api.perception.voices import try_voice_embedder
+
+            try_voice_embedder(there.voice_embedder_of(model))
         else:
             there.tagger_of(model)
         self.pull(model, offered=there.folder)

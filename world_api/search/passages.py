@@ -170,8 +170,9 @@ _TRACKS = len(SPEAKING)
 class Passage:
     """A citable piece of content.
 
-    ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known; ``subject``
-    is the track that does an action, or that is seen; ``entities`` are those that a caption of a vision model names.
+    ``terms`` are additional words for search (in another language). ``speaker`` is the name of who speaks, ``voice`` the id of
+    the voice; each is empty if it is not known. ``subject`` is the track that does an action, or that is seen; ``entities`` are
+    those that a caption of a vision model names.
     """
 
     span: TimeSpan
@@ -181,6 +182,7 @@ class Passage:
     frame_time: float
     terms: str = ""
     speaker: str = ""
+    voice: str = ""
     subject: str = ""
     entities: tuple[str, ...] = ()
 
@@ -320,6 +322,7 @@ class Passages(Items[Passage]):
             confidence=item.confidence,
             frame_time=item.frame_time if isinstance(item, ScreenText) else span.center,
             speaker=item.speaker if isinstance(item, Spoken) else "",
+            voice=item.voice if isinstance(item, Spoken) else "",
             subject=item.subject if isinstance(item, Said) else "",
         )
 

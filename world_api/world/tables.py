@@ -89,7 +89,9 @@ PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing", "near_upper"
 #: The kinds of tags of a picture (``TagKind``).
 TAG_KINDS = get_args(TagKind)
 #: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
-ADDED_TABLES = frozenset({"person_looks", "picture_vectors", "picture_tags", "sounds"})
+ADDED_TABLES = frozenset(
+    {"person_looks", "picture_vectors", "picture_tags", "sounds", "voice_turns", "voice_names", "voice_links"}
+)
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
 TABLES: dict[str, TableSpec] = {
@@ -153,6 +155,20 @@ TABLES: dict[str, TableSpec] = {
         ),
         # A class of sounds that a model heard in one window of about a second. score: its own, 0 to 1.
         _table("sounds", ("start", "label"), start=_F64, end=_F64, label=_TEXT, score=_F32),
+        # Speech of one voice without a pause of a second. vector: of a speaker encoder, unit length; empty if it was not judged.
+        _table("voice_turns", ("start",), Rules(within=("start",)), start=_F64, end=_F64, vector=pa.list_(_F32)),
+        # The voice of a turn, judged when the turn that starts at ``time`` had been heard. score: an inner product, not calibrated.
+        _table(
+            "voice_names", ("turn",),
+            Rules(ids=("voice",), references={"turn": ("voice_turns", "start"), "time": ("voice_turns", "start")}),
+            turn=_F64, time=_F64, voice=_TEXT, score=_F32,
+        ),
+        # Two voices that may be one person's; time and score: as in voice_names.
+        _table(
+            "voice_links", ("earlier", "later"),
+            Rules(references={"earlier": ("voice_names", "voice"), "later": ("voice_names", "voice")}),
+            earlier=_TEXT, later=_TEXT, time=_F64, score=_F32,
+        ),
         # A sentence about an interval, from a captioner or from truth.
         _table("captions", ("start", "end", "text"), start=_F64, end=_F64, text=_TEXT, confidence=_F32),
         # An action. subject: a track id, or empty.

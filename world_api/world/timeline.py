@@ -159,7 +159,10 @@ class TimedWord:
 
 @dataclass(frozen=True, kw_only=True)
 class Spoken:
-    """A spoken line. ``source``: sidecar, embedded, recognised or truth; only recognised lines have ``words``."""
+    """A spoken line. ``source``: sidecar, embedded, recognised or truth; only recognised lines have ``words``.
+
+    ``speaker`` is the name that subtitles or the truth give, ``voice`` the id of the voice that the sound shows; each may be empty.
+    """
 
     span: TimeSpan
     text: str
@@ -168,6 +171,12 @@ class Spoken:
     language: str
     source: str
     words: tuple[TimedWord, ...]
+    voice: str = ""
+
+    @property
+    def said_by(self) -> str:
+        """The name of the speaker, else the id of the voice, else empty."""
+        return self.speaker or self.voice
 
 
 @dataclass(frozen=True, kw_only=True)

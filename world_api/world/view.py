@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -65,6 +66,14 @@ Kept = TypeVar("Kept")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
+#: The stage that judges voices.
+VOICES = "voices"
+#: A line has a voice if turns of it cover at least this share of the line, and all others together at most the second.
+_MOST, _OTHERS = 0.5, 0.25
+#: Two lines of one source that overlap by more than so many seconds may be said at once, so that no voice is theirs.
+_AT_ONCE = 0.3
+#: The most spans to listen to.
+_SAMPLES = 3
 _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
 
@@ -248,8 +257,34 @@ class View:
                 language=line["language"],
                 source=line["source"],
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
+                voice=self._voice_of(line, span),
             ),
         )
+
+    @cached_property
+    def voices(self) -> Voices:
+        """The voices that are known in the visible part."""
+        tables = (self.rows(name) for name in ("voice_turns", "voice_names", "voice_links"))
+        return Voices(*tables, until=self.duration)
+
+    @cached_property
+    def judges_speakers(self) -> bool:
+        """Whether it was judged who speaks, even if no voice is known."""
+        return any(stage.name == VOICES for stage in self.world.manifest.stages)
+
+    def _voice_of(self, line: dict[str, Any], span: TimeSpan) -> str:
+        """Return the voice of a line that names no speaker; empty if it is not known."""
+        if (
+            line["speaker"]
+            or not self.voices.voices
+            or (line["start"], line["end"], line["text"]) in self._said_at_once
+        ):
+            return ""
+        return self.voices.of_line(span)
+
+    @cached_property
+    def _said_at_once(self) -> frozenset[tuple[float, float, str]]:
+        return said_at_once(self.rows("speech"))
 
     def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
         """Return the visible recognised words of the line that starts at ``line_start``."""
@@ -474,3 +509,101 @@ def _most_at_once(tracks: Sequence[Track]) -> list[str]:
         seen = [*seen, name] if is_start else [other for other in seen if other != name]
         most = seen if len(seen) > len(most) else most
     return most
+
+
+# --- who speaks -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Voice:
+    """A voice: the turns in which it was surely heard, in time order, and the voices that may be the same person's."""
+
+    entity_id: str
+    turns: tuple[TimeSpan, ...]
+    may_be: tuple[Likeness, ...]
+
+    @property
+    def span(self) -> TimeSpan:
+        """From its first turn to the end of its last one."""
+        return TimeSpan(start=self.turns[0].start, end=max(turn.end for turn in self.turns))
+
+    @property
+    def seconds(self) -> float:
+        """For how long it is heard."""
+        return sum(turn.duration for turn in self.turns)
+
+    @property
+    def hint(self) -> str:
+        """The voice in words."""
+        return f"a voice, heard for {self.seconds:.0f} s"
+
+    @property
+    def samples(self) -> tuple[TimeSpan, ...]:
+        """The longest turns, to listen to, in time order."""
+        return tuple(sorted(sorted(self.turns, key=lambda turn: (-turn.duration, turn.start))[:_SAMPLES]))
+
+
+class Voices:
+    """The voices of a view, by id, in the order in which they were first known.
+
+    Args:
+        turns, names, links: The visible rows of ``voice_turns``, ``voice_names`` and ``voice_links``.
+        until: The end of the visible part, in seconds.
+    """
+
+    def __init__(self, turns: pa.Table, names: pa.Table, links: pa.Table, *, until: float) -> None:
+        voice_of = dict(zip(names.column("turn").to_pylist(), names.column("voice").to_pylist(), strict=True))
+        self._starts, ends = turns.column("start").to_numpy(), np.minimum(turns.column("end").to_numpy(), until)
+        self._ends = np.maximum.accumulate(ends) if len(ends) else ends
+        spans = [
+            TimeSpan(start=start, end=max(start, end))
+            for start, end in zip(self._starts.tolist(), ends.tolist(), strict=True)
+        ]
+        self._turns = [(span, voice_of.get(span.start, "")) for span in spans]
+        of_voice: defaultdict[str, list[TimeSpan]] = defaultdict(list)
+        for span, voice in self._turns:
+            if voice:
+                of_voice[voice].append(span)
+        likely: defaultdict[str, list[Likeness]] = defaultdict(list)
+        for row in links.to_pylist():
+            for one, other in ((row["earlier"], row["later"]), (row["later"], row["earlier"])):
+                if one in of_voice and other in of_voice:
+                    likely[one].append(Likeness(entity_id=other, score=round(max(0.0, min(1.0, row["score"])), 2)))
+        self.voices = {
+            name: Voice(
+                entity_id=name,
+                turns=tuple(own),
+                may_be=tuple(sorted(likely[name], key=lambda one: (-one.score, one.entity_id))),
+            )
+            for name, own in sorted(of_voice.items())
+        }
+
+    def within(self, span: TimeSpan) -> list[tuple[TimeSpan, str]]:
+        """Return the turns that overlap a span, each with its voice (empty if that is not known), in time order."""
+        first, end = np.searchsorted(self._ends, span.start, side="right"), np.searchsorted(self._starts, span.end)
+        return [turn for turn in self._turns[int(first) : int(end)] if turn[0].overlaps(span)]
+
+    def of_line(self, span: TimeSpan) -> str:
+        """Return the voice that says a line; empty if none or several are heard, or it is not known."""
+        heard: defaultdict[str, float] = defaultdict(float)
+        for turn, voice in self.within(span):
+            heard[voice] += span.overlap(turn)
+        voice = max((name for name in heard if name), key=lambda name: (heard[name], name), default="")
+        if not voice or heard[voice] < _MOST * span.duration:
+            return ""
+        return voice if sum(heard.values()) - heard[voice] <= _OTHERS * span.duration else ""
+
+
+def said_at_once(rows: pa.Table) -> frozenset[tuple[float, float, str]]:
+    """Return start, end and text of the lines that overlap another one of their source. ``rows``: of ``speech``."""
+    found: set[tuple[float, float, str]] = set()
+    last: dict[str, tuple[float, float, str]] = {}
+    columns = (rows.column(name).to_pylist() for name in ("source", "start", "end", "text"))
+    for source, *line in sorted(zip(*columns, strict=True)):
+        own = (line[0], line[1], line[2])
+        before = last.get(source)
+        if before is not None and before[1] - own[0] > _AT_ONCE:
+            found |= {before, own}
+        if before is None or own[1] > before[1]:
+            last[source] = own
+    return frozenset(found)

@@ -16,7 +16,7 @@ from typing import Any
 import av
 import pytest
 
-from tests.support.building import Broken, Listener, Silent, StandingClock
+from tests.support.building import Broken, Listener, Silent, StandingClock, talking_film, voices_job
 from tests.support.decoders import decoding_that_dies_at, killing
 from world_api.api import build_world as build, open_session, source_path
 from world_api.build import Following, Job, build_world, follow_world
@@ -131,6 +131,44 @@ def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_b
         assert known == {name: later[name] for name in known}
         session = open_session(tmp_path / "store", "film", as_of=seconds - 5.0, name=None)
         assert run(session, "list_scenes", {"video_id": "film"}) == scenes
+
+
+VOICES = ("voice_turns", "voice_names", "voice_links")
+
+
+def voices(world: World, until: float) -> dict[str, list[dict[str, Any]]]:
+    return {name: [row for row in world.rows(name).to_pylist() if row["known_at"] <= until] for name in VOICES}
+
+
+def test_voices_of_a_growing_file_are_those_of_the_whole(tmp_path: Path) -> None:
+    whole, growing = talking_film(tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+    batch = build_world(voices_job(whole, tmp_path / "batch"))
+    meanwhile: list[list[dict[str, Any]]] = []
+
+    def published(seconds: float) -> None:
+        world = open_world(tmp_path / "store", "x")
+        session = open_session(tmp_path / "store", "x", name=None)
+        assert not session.view.judges_speakers  # sound is read when the file has ended
+        meanwhile.append(world.rows("voice_turns").to_pylist())
+
+    with Writer(whole, growing):
+        report = follow_world(voices_job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
+    assert report.world_hash == batch.world_hash
+    assert meanwhile and not any(meanwhile)
+    assert check_world(open_world(tmp_path / "store", "x")) == []
+
+
+def test_a_cut_shows_the_voices_of_the_shorter_video(tmp_path: Path) -> None:
+    build_world(voices_job(talking_film(tmp_path / "whole.mkv"), tmp_path / "whole"))
+    for seconds in (18.2, 27.4, 38.0, 58.6):
+        short, cut = talking_film(tmp_path / f"{seconds}.mkv", seconds), seconds - 0.2
+        build_world(voices_job(short, tmp_path / str(seconds)))
+        stores = (tmp_path / "whole", tmp_path / str(seconds))
+        of_whole, of_beginning = (voices(open_world(store, "x"), seconds) for store in stores)
+        assert of_whole == of_beginning
+        seen, expected = (open_session(store, "x", as_of=cut, name=None).view.voices.voices for store in stores)
+        assert seen == expected
+        assert list(seen) == [f"voice_{number + 1:02}" for number in range({18.2: 0, 58.6: 4}.get(seconds, 3))]
 
 
 def test_what_was_made_while_it_grew_is_not_made_again(two_shots: Path, tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.building import talking_film, voices_job
 from videoworld import main
+from world_api.build import build_world
 from world_api.world import check_world, open_world
 
 pytestmark = pytest.mark.media
@@ -98,6 +100,35 @@ def check_kills(video: Path, folder: Path, *options: str, count: int, seed: int)
 
 def test_a_build_killed_at_two_moments_ends_as_it_would_have(two_shots: Path, tmp_path: Path) -> None:
     check_kills(two_shots, tmp_path, *FASTEST, count=2, seed=3)
+
+
+#: A build of voices that kills itself at a call of the encoder.
+KILLED = """
+import itertools, os, signal
+from pathlib import Path
+from tests.support import building
+from world_api.build import build_world
+calls, embed = itertools.count(), building.Pitches.embed
+def embed_or_die(self, pieces):
+    if next(calls) == {last}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return embed(self, pieces)
+building.Pitches.embed = embed_or_die
+build_world(building.voices_job(Path({film!r}), Path({store!r})))
+"""
+
+
+@pytest.mark.parametrize(("last", "stored"), [(3, 0), (18, 1)])
+def test_a_build_killed_between_voices_ends_as_it_would_have(tmp_path: Path, last: int, stored: int) -> None:
+    film, store = talking_film(tmp_path / "talk.mkv"), tmp_path / "killed"
+    whole = build_world(voices_job(film, tmp_path / "whole"))
+    script = KILLED.format(last=last, film=str(film), store=str(store))
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(list((store / "x" / "rows" / "voice_names").glob("*.arrow"))) == stored
+    again = build_world(voices_job(film, store))
+    assert again.world_hash == whole.world_hash
+    assert check_world(open_world(store, "x")) == []
 
 
 @pytest.mark.nightly

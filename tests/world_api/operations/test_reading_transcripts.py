@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from tests.conftest import WorldMaker, made_rows
@@ -12,6 +13,7 @@ from world_api.api import open_session
 from world_api.operations import EVERY_OPERATION, run
 from world_api.schemas import plain_schema
 from world_api.session import Session
+from world_api.world import StageFacts
 
 Opened = Callable[..., Session]
 INSPECT = frozenset({"inspect"})
@@ -96,3 +98,91 @@ def test_silence_is_told_apart_from_speech_that_nobody_wrote_down(make_world: Wo
     make_world(video_id="heard")
     heard = open_session(make_world.store, "heard", name=None, groups=INSPECT)
     assert call(heard, "read_transcript", start_time=50.0, end_time=60.0)["hint"] == "nothing is said here"
+
+
+def voices(*turns: tuple[float, float, str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of turns: start, end, and the voice, empty if it is not known."""
+    facts = {"producer": "voices/1"}
+    return {
+        "voice_turns": [
+            {"start": start, "end": end, "vector": [1.0] if voice else [], "known_at": end + 1, **facts}
+            for start, end, voice in turns
+        ],
+        "voice_names": [
+            {"turn": start, "time": start, "voice": voice, "score": 0.9, "known_at": end + 1, **facts}
+            for start, end, voice in turns
+            if voice
+        ],
+        "voice_links": [
+            {"earlier": "voice_01", "later": "voice_02", "time": 14.0, "score": 0.7, "known_at": 19.0, **facts}
+        ],
+    }
+
+
+JUDGED = StageFacts(
+    name="voices", version="1", key="0", parameters={}, tables=["voice_turns", "voice_names", "voice_links"]
+)
+
+
+@pytest.fixture
+def dialogue(make_world: WorldMaker) -> WorldMaker:
+    """Two voices, a turn whose voice is not known, a line in two turns, one whose subtitle names who speaks, two at once."""
+    lines = [
+        speech(2.0, 6.0, "Where is the key?"), speech(14.0, 18.0, "On the table."), speech(22.0, 25.0, "Which one?"),
+        speech(30.0, 38.0, "This one. No, that one."), {**speech(40.0, 44.0, "Thank you."), "speaker": "ANNA"},
+        speech(50.0, 54.0, "Go away!"), speech(50.0, 54.0, "Come back!"),
+    ]  # fmt: skip
+    turns = voices(
+        (2.0, 6.2, "voice_01"), (14.0, 18.0, "voice_02"), (22.0, 25.0, ""), (30.0, 34.0, "voice_01"), (34.0, 38.0, "voice_02"),
+        (40.0, 44.0, "voice_01"), (50.0, 54.0, "voice_01"),
+    )  # fmt: skip
+    make_world({"speech": lines, **turns}, stages=[JUDGED])
+    return make_world
+
+
+def test_lines_name_the_voice_where_it_is_sure_and_subtitles_win(dialogue: WorldMaker) -> None:
+    session = open_session(dialogue.store, "made", name=None, groups=INSPECT)
+    lines = call(session, "read_transcript", start_time=0.0, end_time=60.0)["lines"]
+    assert [line["speaker"] for line in lines] == ["voice_01", "voice_02", None, None, "ANNA", None, None]
+    hit, *_ = call(session, "search_segments_by_text", query="the key", top_k=1)["candidates"]
+    assert [line["speaker"] for line in hit["matching_lines"]] == ["voice_01"]
+
+
+def test_voices_are_listed_apart_from_what_is_seen_with_spans_to_listen_to(dialogue: WorldMaker) -> None:
+    session = open_session(dialogue.store, "made", name=None)
+    listed = call(session, "list_entities")
+    assert listed["entities"] == []  # nobody is seen, so that a tool that counts entities counts no voice
+    one, two = listed["voices"]
+    assert (one["entity_id"], one["first_time"], one["last_time"], one["turns"]) == ("voice_01", 2.0, 54.0, 4)
+    assert [(item["source"], item["start_time"]) for item in listed["evidence"]] == [("speech", 2.0), ("speech", 14.0)]
+    assert one["samples"][0] == {"start_time": 2.0, "end_time": 6.2}
+    assert two["may_be"] == [{"entity_id": "voice_01", "score": 0.7}]
+    state = call(session, "query_entity_state", entity_id="voice_01", time=3.0, query="what does it say")
+    assert "Where is the key?" in state["answer"]
+    looks = call(session, "query_entity_state", entity_id="voice_01", time=3.0, query="what colour is its coat")
+    assert looks["not_judged"] == ["what colour is its coat"]
+    parts = call(session, "get_entity_trajectory", entity_id="voice_02")["trajectory"]
+    assert [(part["start_time"], part["path_repr"]) for part in parts] == [
+        (14.0, "heard, not seen"),
+        (34.0, "heard, not seen"),
+    ]
+
+
+def test_a_cut_hides_voices_that_are_heard_later(dialogue: WorldMaker) -> None:
+    early = open_session(dialogue.store, "made", name=None, as_of=18.5, groups=INSPECT)
+    assert [voice["entity_id"] for voice in call(early, "list_entities")["voices"]] == ["voice_01"]
+    lines = call(early, "read_transcript", start_time=0.0, end_time=18.0)["lines"]
+    assert [line["speaker"] for line in lines] == ["voice_01", None]
+
+
+def test_a_world_says_whether_speakers_were_judged(dialogue: WorldMaker) -> None:
+    def found(video_id: str) -> tuple[str, str]:
+        session = open_session(dialogue.store, video_id, name=None)
+        return call(session, "get_video_metadata")["speakers"], call(session, "list_entities")["hint"][:28]
+
+    dialogue({"speech": [speech(2.0, 6.0, "Hello.")]}, video_id="unjudged")
+    dialogue({"speech": [speech(2.0, 6.0, "Hello.")]}, video_id="judged", stages=[JUDGED])
+    assert found("made") == ("named", "")
+    assert found("judged") == ("judged", "")
+    assert "voices" not in call(open_session(dialogue.store, "unjudged", name=None), "list_entities")
+    assert found("unjudged") == ("not_judged", "who speaks is not judged: no")

@@ -1,10 +1,18 @@
-"""The contracts of body and face models: a fake, small models made here, and the real weights where they are."""
+"""The contracts of body, face and voice models: a fake, small models made here, and the real weights where they are."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import struct
+import sys
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import cv2
 import numpy as np
@@ -12,13 +20,19 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.support.tiny_onnx import Node, write_onnx
-from world_api.core import BackendFault, BodyEmbedder, Box, Face, FaceDetector, FaceEmbedder, Image, Vectors
+from world_api.core import BackendFault, BodyEmbedder, Box, Face, FaceDetector, FaceEmbedder, Image, Samples, Vectors
 from world_api.perception import (
     ArcFaceEmbedder,
     IdentityModel,
+    ModelFolder,
+    ModelPart,
+    OnnxVoiceEncoder,
     OsnetEmbedder,
+    PictureModel,
+    ResemblyzerEncoder,
     ScrfdDetector,
     SFaceEmbedder,
+    VoiceOptions,
     YunetDetector,
 )
 
@@ -188,3 +202,197 @@ def test_real_face_detectors_find_the_faces_of_photos_at_any_size(
             left, right = face.landmarks[0], face.landmarks[1]
             assert left[0] < right[0]
             assert all(face.box.holds((float(x), float(y))) for x, y in face.landmarks)
+
+
+# --- voices -------------------------------------------------------------------------------------------------------------
+
+RATE = 16_000
+
+
+def buzz(pitch: float, seconds: float = 2.0) -> Samples:
+    time = np.arange(round(seconds * RATE)) / RATE
+    return sum(0.1 * np.sin(2 * np.pi * pitch * k * time) / k for k in range(1, 15)).astype(np.float32)  # type: ignore[union-attr]
+
+
+def voice_model(path: Path, **options: Any) -> PictureModel[VoiceOptions]:
+    part = ModelPart(name="voices", path=path, sha256=sha256(path.read_bytes()).hexdigest())
+    return PictureModel(name="voices", parts=(part,), options=VoiceOptions(sure=0.8, doubtful=0.6, **options))
+
+
+def loudest_bands(path: Path, bands: int | str = 80) -> Path:
+    """A speaker encoder whose vector is the greatest energy of each band."""
+    nodes: list[Node] = [("ReduceMax", ["feats"], "embs", {"axes": [1]})]
+    return write_onnx(path, nodes, given={"feats": ["b", "frames", bands]}, made={"embs": ["b", 1, bands]})
+
+
+class Storage:
+    """What torch calls a storage: values that several tensors may share."""
+
+    def __init__(self, key: str, values: NDArray[np.float32]) -> None:
+        self.key, self.values = key, values
+
+
+class Tensor:
+    """A whole storage in a shape, which pickles as torch's tensors do."""
+
+    def __init__(self, storage: Storage, shape: tuple[int, ...], *, offset: int = 0) -> None:
+        self.storage, self.shape, self.offset = storage, shape, offset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        strides = tuple(int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape)))
+        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2
+        return rebuild, (self.storage, self.offset, self.shape, strides, False, OrderedDict())
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes checkpoints in the format of torch before 1.6, as the package Resemblyzer has one."""
+    torch, utils = ModuleType("torch"), ModuleType("torch._utils")
+
+    def _rebuild_tensor_v2() -> None: ...
+
+    class FloatStorage: ...
+
+    for made, module, name in ((_rebuild_tensor_v2, utils, "torch._utils"), (FloatStorage, torch, "torch")):
+        made.__module__, made.__qualname__ = name, made.__name__
+        setattr(module, made.__name__, made)
+        monkeypatch.setitem(sys.modules, name, module)
+
+    def write(state: dict[str, Any]) -> Path:
+        content, storages = BytesIO(), dict[str, Storage]()
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, one: Any) -> Any:
+                if not isinstance(one, Storage):
+                    return None
+                storages[one.key] = one
+                return ("storage", FloatStorage, one.key, "cuda:0", len(one.values), None)
+
+        for value in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+            pickle.dump(value, content, protocol=2)
+        Pickler(content, protocol=2).dump({"step": 1, "model_state": state})
+        pickle.dump(sorted(storages), content, protocol=2)
+        for key in sorted(storages):
+            content.write(struct.pack("<q", len(storages[key].values)) + storages[key].values.astype("<f4").tobytes())
+        path = tmp_path / "voices.pt"
+        path.write_bytes(content.getvalue())
+        return path
+
+    return write
+
+
+def weights() -> dict[str, NDArray[np.float32]]:
+    """Weights of the network's shapes."""
+    random = np.random.default_rng(3)
+    shapes = {
+        f"lstm.{kind}_l{layer}": shape
+        for layer in range(3)
+        for kind, shape in (
+            ("weight_ih", (1024, 256 if layer else 40)), ("weight_hh", (1024, 256)), ("bias_ih", (1024,)), ("bias_hh", (1024,)),
+        )
+    } | {"linear.weight": (256, 256), "linear.bias": (256,)}  # fmt: skip
+    return {name: random.normal(0, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def tensors(values: dict[str, NDArray[np.float32]]) -> dict[str, Tensor]:
+    return {name: Tensor(Storage(name, one.ravel()), one.shape) for name, one in values.items()}
+
+
+@pytest.fixture(params=["onnx", "onnx, free bands", "resemblyzer"])
+def voice_embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "resemblyzer":
+        write = request.getfixturevalue("checkpoint")
+        return ResemblyzerEncoder(voice_model(write(tensors(weights())), kind="resemblyzer"))
+    bands: int | str = 80 if request.param == "onnx" else "bands"
+    return OnnxVoiceEncoder(voice_model(loudest_bands(tmp_path / "voice.onnx", bands), bins=80))
+
+
+def test_a_voice_embedder_gives_a_unit_vector_per_piece_that_does_not_depend_on_the_others(voice_embedder: Any) -> None:
+    pieces = [buzz(110), buzz(230, 3.1), buzz(110, 0.5)]
+    vectors = voice_embedder.embed(pieces)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert voice_embedder.embed(pieces[1:2])[0] == pytest.approx(vectors[1], abs=1e-5)
+    assert np.array_equal(voice_embedder.embed(pieces), vectors)
+    assert not np.allclose(vectors[0], vectors[1])
+
+
+def test_of_silence_and_of_a_moment_there_is_no_voice(voice_embedder: Any) -> None:
+    vectors = voice_embedder.embed([np.zeros(RATE, np.float32), buzz(110, 0.2)])
+    assert vectors.shape == (2, voice_embedder.embed([buzz(110)]).shape[1])
+    assert not vectors.any()
+
+
+def test_the_lstm_computes_what_its_definition_says(checkpoint: Callable[..., Path]) -> None:
+    values, encoder = weights(), ResemblyzerEncoder(voice_model(checkpoint(tensors(weights())), kind="resemblyzer"))
+    given = np.random.default_rng(5).random((2, 160, 40), dtype=np.float32)
+
+    def sigmoid(one: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1 / (1 + np.exp(-one))
+
+    for window, vector in zip(given, encoder._of_windows(given), strict=True):
+        sequence = window.astype(np.float64)
+        for layer in range(3):
+            hidden, cell, outputs = np.zeros(256), np.zeros(256), []
+            for frame in sequence:
+                gates = values[f"lstm.weight_ih_l{layer}"] @ frame + values[f"lstm.bias_ih_l{layer}"]
+                gates = gates + values[f"lstm.weight_hh_l{layer}"] @ hidden + values[f"lstm.bias_hh_l{layer}"]
+                cell = sigmoid(gates[256:512]) * cell + sigmoid(gates[:256]) * np.tanh(gates[512:768])
+                hidden = sigmoid(gates[768:]) * np.tanh(cell)
+                outputs.append(hidden)
+            sequence = np.stack(outputs)
+        raw = np.maximum(values["linear.weight"] @ sequence[-1] + values["linear.bias"], 0)
+        assert vector == pytest.approx(raw / np.linalg.norm(raw), abs=1e-4)
+
+
+class Command:
+    """What a file may not make its reader do."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("exit 1",)
+
+
+@pytest.mark.parametrize("state", [{"linear.weight": Command()}, {}, {"lstm.weight_ih_l0": 3}])
+def test_a_checkpoint_with_anything_else_than_its_tensors_is_refused(
+    checkpoint: Callable[..., Path], state: dict[str, Any]
+) -> None:
+    with pytest.raises(BackendFault, match="does not have the weights"):
+        ResemblyzerEncoder(voice_model(checkpoint(state), kind="resemblyzer")).embed([buzz(110)])
+
+
+def test_a_tensor_outside_its_storage_is_refused(checkpoint: Callable[..., Path]) -> None:
+    values = weights()
+    outside = Tensor(Storage("x", values["linear.bias"]), (1024, 40), offset=1)
+    with pytest.raises(BackendFault, match="does not have the weights"):
+        ResemblyzerEncoder(
+            voice_model(checkpoint(tensors(values) | {"lstm.weight_ih_l0": outside}), kind="resemblyzer")
+        ).embed([buzz(110)])
+
+
+def test_a_speaker_encoder_of_a_user_is_added_and_used_and_one_without_limits_is_not(tmp_path: Path) -> None:
+    path, folder = loudest_bands(tmp_path / "mine.onnx"), ModelFolder(tmp_path / "models")
+    assert folder.voice_embedder() is None
+    with pytest.raises(BackendFault, match="sure"):
+        folder.add(path, name=None, options={}, licence="", task="voice_embedder")
+    folder.add(path, name=None, options={"sure": 0.7, "doubtful": 0.5}, licence="MIT", task="voice_embedder")
+    found = folder.voice_embedder()
+    assert found is not None
+    assert (found.sure, found.doubtful, found.producer.partition("-")[0]) == (0.7, 0.5, "mine")
+    (tmp_path / "models" / "mine.onnx").write_bytes(b"damaged")
+    with pytest.raises(BackendFault, match="mine"):
+        folder.voice_embedder()
+
+
+def test_real_voices_are_nearer_their_own_speech_than_that_of_others(shared_data: Path) -> None:
+    from world_api.media import read_audio
+
+    folder = ModelFolder(Path(os.environ.get("VIDEOWORLD_TEST_MODELS", "no-models")))
+    if not folder.is_present(folder.find("resemblyzer")) or not (shared_data / "speech").is_dir():
+        pytest.skip("resemblyzer is not in VIDEOWORLD_TEST_MODELS, or there is no speech")
+    embedder = folder.voice_embedder_of(folder.find("resemblyzer"))
+    readers = sorted((shared_data / "speech" / "librivox").glob("*.wav"))[:2]
+    pieces = [read_audio(path, 0.2, 3.2) for path in readers]
+    pieces += [read_audio(shared_data / "speech" / "sample.wav", start, start + 3) for start in (11.1, 18.6)]
+    alike = (vectors := embedder.embed(pieces)) @ vectors.T
+    assert min(alike[0, 1], alike[2, 3]) > 0.8
+    assert alike[:2, 2:].max() < embedder.doubtful

@@ -128,9 +128,33 @@ def with_sounds(rows: Rows) -> Rows:
     return {**rows, "sounds": sounds}
 
 
+def with_voices(rows: Rows) -> Rows:
+    """Three voices in turn, one turn in four of no known voice, some judged only with a later one."""
+    made: Rows = {"voice_turns": [], "voice_names": [], "voice_links": []}
+    for number, row in enumerate(rows["speech"]):
+        later = rows["speech"][min(number + number % 3, len(rows["speech"]) - 1)]
+        known, facts = round(row["end"] + 1.5, 3), {"producer": "made/1"}
+        judged = {"time": later["start"], "known_at": max(known, round(later["end"] + 1.5, 3)), **facts}
+        made["voice_turns"].append(
+            {
+                "start": row["start"],
+                "end": row["end"],
+                "vector": [1.0] if number % 4 else [],
+                "known_at": known,
+                **facts,
+            }
+        )
+        if number % 4:
+            voice = f"voice_{number % 3 + 1:02}"
+            made["voice_names"].append({"turn": row["start"], "voice": voice, "score": 0.9, **judged})
+        if number == 7:
+            made["voice_links"].append({"earlier": "voice_01", "later": "voice_03", "score": 0.7, **judged})
+    return {**rows, **made}
+
+
 VARIANTS = (
     as_made, in_one_take, with_a_long_track, with_late_knowledge, foretold, on_whole_seconds, as_recognised,
-    with_sounds,
+    with_sounds, with_voices,
 )  # fmt: skip
 
 
@@ -181,6 +205,7 @@ def told(view: View) -> dict[str, Any]:
         "captions": list(view.captions),
         "actions": list(view.actions),
         "sounds": list(view.sounds),
+        "voices": list(view.voices.voices.values()),
         "tracks": [(t.entity_id, t.hint, t.appearances, t.times.tolist(), t.confidence) for t in view.tracks],
         "categories": view.tracks.categories,
         "camera": list(view.camera_movements),
@@ -198,6 +223,7 @@ def read_through(session: Session) -> list[Any]:
         ("scan_segments", {"query": "red", "min_confidence": 0.5, "time_range": whole}),
         ("scan_segments", {}),
         ("list_scenes", {"time_range": whole}),
+        ("list_entities", {}),
     )
     return [run(session, name, {"video_id": "film", **arguments}) for name, arguments in asked]
 

@@ -13,9 +13,10 @@ import av
 import numpy as np
 import pytest
 
-from tests.support.building import made_clip, made_source
+from tests.support.building import LoudnessDetector as Detector, Pitches, made_clip, made_source, talk
 from world_api.build import Clip, RecognisedSpeech, Records, Stage, SubtitleLines
 from world_api.build.speech import LONGEST, block_utterances
+from world_api.build.voices import Judgement, Turn, VoiceRegister, Voices
 from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
 from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe, read_subtitles
 from world_api.perception import EnergyVoiceDetector
@@ -35,18 +36,6 @@ def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -
 
 def run(stage: Stage, at: Clip) -> Records:
     return stage.make_rows(at)
-
-
-class Detector:
-    """Voice is whatever is louder than a tenth."""
-
-    producer = "made/1"
-    hang_over = 0.5
-
-    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
-        loud = np.concatenate([[0], (np.abs(samples) > 0.1).astype(np.int8), [0]])
-        edges = np.flatnonzero(np.diff(loud)).reshape(-1, 2) / SAMPLE_RATE
-        return [TimeSpan(start=float(a), end=float(b)) for a, b in edges]
 
 
 class Recogniser:
@@ -322,3 +311,87 @@ def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:
     before = spec.key(source_hash="a", upstream={})
     path.write_text("1\n00:00:06,000 --> 00:00:08,000\nhallo\n")
     assert SubtitleLines(subtitles(path)).spec.key(source_hash="a", upstream={}) != before
+
+
+# --- who speaks ---------------------------------------------------------------------------------------------------------
+
+
+def who_speaks(heard: Samples, *, resumed: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all clips; ``resumed``: each clip is made by a new process from what the earlier ones stored."""
+    stored: dict[str, list[dict[str, Any]]] = {table: [] for table in ("voice_turns", "voice_names", "voice_links")}
+    stage = Voices(Pitches(), Detector())
+    for number in range(len(heard) // (30 * SAMPLE_RATE) + 1):
+        stage = Voices(Pitches(), Detector()) if resumed else stage
+        at = replace(made_clip(number, stored, source=made_source(has_audio=True)), audio=clip(number, heard).audio)
+        for table, rows in stage.make_rows(at).items():
+            stored[table] += [row | {"producer": stage.spec.producer} for row in rows]
+    return stored
+
+
+def named(rows: dict[str, list[dict[str, Any]]]) -> dict[float, str]:
+    voice_of = {row["turn"]: row["voice"] for row in rows["voice_names"]}
+    return {row["start"]: voice_of.get(row["start"], "") for row in rows["voice_turns"]}
+
+
+def test_voices_are_told_apart_and_known_again() -> None:
+    rows = who_speaks(talk(70, (1, 5, 0), (6.5, 10, 1), (12, 16, 0), (40, 44, 2), (50, 54, 1)))
+    assert named(rows) == {1: "voice_01", 6.5: "voice_02", 12: "voice_01", 40: "voice_03", 50: "voice_02"}
+    assert all(row["known_at"] >= row["end"] for row in rows["voice_turns"])
+
+
+def test_a_change_of_voice_without_a_pause_ends_a_turn() -> None:
+    rows = who_speaks(talk(20, (1, 6, 0), (6, 11, 1)))
+    assert list(named(rows).values()) == ["voice_01", "voice_02"]
+    assert rows["voice_turns"][1]["start"] == pytest.approx(6.0, abs=0.5)
+
+
+@pytest.mark.parametrize(("turns", "expected"), [
+    (((1, 1.8, 1), (1.8, 6, 0)), {1: "", 2: "voice_01"}),
+    (((1, 5.2, 0), (5.2, 6, 1)), {1: "voice_01", 5: ""}),
+    (((1, 3.2, 0),), {1: "voice_01"}),
+])  # fmt: skip
+def test_a_word_of_another_before_or_after_a_turn_is_not_given_its_voice(
+    turns: tuple[tuple[float, float, int], ...], expected: dict[float, str]
+) -> None:
+    assert named(who_speaks(talk(20, *turns))) == expected
+
+
+def test_who_says_little_or_a_mixture_is_not_guessed() -> None:
+    heard = talk(30, (1, 5, 0), (7, 8, 0), (10, 11.2, 1))
+    heard += talk(30, (14, 18, 0)) + talk(30, (14, 18, 2))
+    assert named(who_speaks(heard)) == {1: "voice_01", 7: "", 10: "", 14: ""}
+
+
+def test_voices_are_the_same_if_every_clip_is_made_by_another_process() -> None:
+    turns = [(8.0 * n + 1, 8.0 * n + 4 + n % 3, n * n % 4) for n in range(16)]
+    heard = talk(135, *turns)
+    assert who_speaks(heard, resumed=True) == who_speaks(heard)
+
+
+@pytest.mark.parametrize("end", [4.0, 9.0, 14.5, 18.2, 27.4, 31.0, 45.1, 58.0, 66.6])
+def test_no_voice_knows_the_future(end: float) -> None:
+    turns = [(1, 5, 0), (6.5, 10, 1), (12, 16, 0), (16, 20, 3), (23.5, 33, 1), (40, 44, 2), (50, 54, 1), (60, 64, 2)]
+    heard = talk(70, *turns)
+    whole, part = who_speaks(heard), who_speaks(heard[: round(end * SAMPLE_RATE)])
+    for table, rows in whole.items():
+        assert [row for row in part[table] if row["known_at"] <= end] == [row for row in rows if row["known_at"] <= end]
+
+
+def turn(start: float, *vector: float, seconds: float = 3.0) -> Turn:
+    whole = np.array(vector, np.float32)
+    return Turn(start=start, end=start + seconds, vector=whole / np.linalg.norm(whole), known=start + seconds)
+
+
+def test_a_doubtful_turn_waits_until_another_one_like_it_is_heard() -> None:
+    register = VoiceRegister(sure=0.9, doubtful=0.5)
+    assert register.judge(turn(0, 1, 0)) == [Judgement(turn=0, voice="voice_01", score=1.0)]
+    assert register.judge(turn(5, 0.7, 0.7)) == []  # neither sure nor another voice
+    assert [(one.turn, one.voice) for one in register.judge(turn(9, 0.68, 0.72))] == [(5, "voice_02"), (9, "voice_02")]
+
+
+def test_a_turn_between_two_voices_and_a_short_one_begin_nothing() -> None:
+    register = VoiceRegister(sure=0.8, doubtful=0.75)
+    assert len(register.judge(turn(0, 1, 0))) == len(register.judge(turn(5, 0.7, 0.71))) == 1
+    assert register.judge(turn(10, 1, 0.42)) == []  # as like the one as the other
+    assert register.judge(turn(15, 0, 1, seconds=1.6)) == []
+    assert [one.voice for one in register.judge(turn(20, 1, 0.1, seconds=1.6))] == ["voice_01"]
