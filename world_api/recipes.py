@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 #: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
 _APART = {"moving_things": "world_api.recipes:moving_things"}
 #: profile -> stages that it has only with some models, packages or options; to leave out one that is not there is no fault.
-_SOMETIMES = {"classical": ("subtitles", "recognised_speech", "sounds")}
-_SOMETIMES[NEURAL] = ("bodies", "faces", "identities", "pictures", *_SOMETIMES["classical"])
+_SOMETIMES = {
+    "classical": ("subtitles", "recognised_speech", "sounds"),
+    NEURAL: ("bodies", "faces", "identities", "pictures", "subtitles", "recognised_speech", "sounds"),
+}
 
 
 def recipe_for(

@@ -477,8 +477,23 @@ class ModelFolder:
         raise BackendFault(
             "model_not_fetched",
             f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it"),
-            hint=f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER",
+            hint=self._how_to_get(model, offered),
         )
+
+    def _how_to_get(self, model: Model, offered: Path | None) -> str:
+        """Return what to do for the files of a model that were not fetched, as a hint."""
+        wanted = [file for file in model.files if not _is_right(self.path(file), file)]
+        if offered is None:
+            return f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER"
+        lacking = [file.in_source for file in wanted if not _in_folder(offered, file).is_file()]
+        others = [
+            f"{file.in_source} has to be the file of {file.bytes:,} bytes with the SHA-256 {file.sha256}"
+            for file in wanted
+            if file.in_source not in lacking
+        ]
+        hints = [f"put {', '.join(lacking)} into {offered}"] if lacking else []
+        source = [f"without --from {model.name} is fetched from its source"] if model.sources else []
+        return "; ".join([*hints, *others, *source])
 
     def _take(
         self, file: ModelFile, source: Path | ModelSource, archives: Callable[[], Sequence[Path]], shown: Shown
@@ -494,8 +509,7 @@ class ModelFolder:
             try:
                 self.path(file).parent.mkdir(exist_ok=True, parents=True)
                 if isinstance(source, Path):
-                    whole = source / file.name
-                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, part)
+                    shutil.copyfile(_in_folder(source, file), part)
                 elif source.url is not None:
                     _download(f"{source.url.rstrip('/')}/{file.in_source}", part, file, shown)
                 else:
@@ -686,6 +700,12 @@ def _try_once(model: DetectorModel) -> None:
     from world_api.perception.detector import try_detector
 
     try_detector(model)
+
+
+def _in_folder(folder: Path, file: ModelFile) -> Path:
+    """Return where a folder of the user has a file of a model: under its whole name, else as a source has it."""
+    whole = folder / file.name
+    return whole if whole.is_file() else folder / file.in_source
 
 
 def _is_right(path: Path, file: ModelFile) -> bool:
