@@ -73,11 +73,12 @@ def pull(
     ]
     if offered is not None and not offered.is_dir():
         raise BackendFault("model_not_fetched", f"there is no folder {offered}", hint="give the folder of the files")
-    found, said = [], []
+    found: list[dict[str, Any]] = []
+    said: list[str] = []
     for model in wanted:
         if model.terms in TERMS:
             note(f"{model.name}: {model.licence}; {TERMS[model.terms]}")
-        record = {"name": model.name, "fetched": False, "problem": "", "hint": ""}
+        record: dict[str, Any] = {"name": model.name, "fetched": False, "problem": "", "hint": ""}
         try:
             with progress_bars(" bytes") as bars:
                 record["fetched"] = models.pull(model, offered=offered, shown=bars.update)
