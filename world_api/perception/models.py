@@ -217,9 +217,8 @@ class ModelFolder:
         if name is not None:
             model = self.find(name)
             if model.task != DETECTOR:
-                raise BackendFault(
-                    "no_such_model", f"{name} is no detector", hint="`videoworld models list` shows tasks"
-                )
+                hint = "`videoworld models list` shows tasks"
+                raise BackendFault("no_such_model", f"{name} is no detector", hint=hint)
             return self._as_detector(self._checked(model))
         own = {model.name for model in self.added()}
         first: BackendFault | None = None
@@ -257,11 +256,8 @@ class ModelFolder:
 
         found: dict[str, Any] = {}
         for model in self.catalogue():
-            if (
-                model.task not in ADAPTERS
-                or model.task in found
-                or not (self.is_present(model) or self.is_damaged(model))
-            ):
+            is_wanted = model.task in ADAPTERS and model.task not in found
+            if not is_wanted or not (self.is_present(model) or self.is_damaged(model)):
                 continue
             try:
                 found[model.task] = self.identity(self._checked(model))
@@ -474,11 +470,8 @@ class ModelFolder:
                 reasons.append(f"{source}: {fault.message}")
             else:
                 return True
-        raise BackendFault(
-            "model_not_fetched",
-            f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it"),
-            hint=self._how_to_get(model, offered),
-        )
+        what = f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it")
+        raise BackendFault("model_not_fetched", what, hint=self._how_to_get(model, offered))
 
     def _how_to_get(self, model: Model, offered: Path | None) -> str:
         """Return what to do for the files of a model that were not fetched, as a hint."""
@@ -486,14 +479,12 @@ class ModelFolder:
         if offered is None:
             return f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER"
         lacking = [file.in_source for file in wanted if not _in_folder(offered, file).is_file()]
-        others = [
-            f"{file.in_source} has to be the file of {file.bytes:,} bytes with the SHA-256 {file.sha256}"
-            for file in wanted
-            if file.in_source not in lacking
-        ]
         hints = [f"put {', '.join(lacking)} into {offered}"] if lacking else []
-        source = [f"without --from {model.name} is fetched from its source"] if model.sources else []
-        return "; ".join([*hints, *others, *source])
+        for file in [file for file in wanted if file.in_source not in lacking]:
+            hints.append(f"{file.in_source} has to have {file.bytes:,} bytes and the SHA-256 {file.sha256}")
+        if model.sources:
+            hints.append(f"without --from {model.name} is fetched from its source")
+        return "; ".join(hints)
 
     def _take(
         self, file: ModelFile, source: Path | ModelSource, archives: Callable[[], Sequence[Path]], shown: Shown
@@ -574,10 +565,10 @@ class ModelFolder:
             raise _bad_catalogue(path.name, _first(error)) from None
         if task == DETECTOR and "layout" not in model.options:
             what = f"{path.name}: the shape of its output does not show its layout"
-            raise BackendFault(
-                "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
-            )
-        self._refuse_taken(model)
+            hint = "state it with --layout; `videoworld models add --help` lists them"
+            raise BackendFault("model_unusable", what, hint=hint)
+        for file in model.files:
+            self._refuse_taken(model, file)
         there = ModelFolder(files[0].parent)
         if task == DETECTOR:
             from world_api.perception.detector import try_detector
@@ -594,22 +585,16 @@ class ModelFolder:
         self._list([model, *(own for own in self.added() if own.name != model.name)])
         return model
 
-    def _refuse_taken(self, model: Model) -> None:
-        """Raise ``model_exists`` if the name or a file of a new model is that of another one."""
-        for file in model.files:
-            self._refuse_file(model, file)
-
-    def _refuse_file(self, model: Model, file: ModelFile) -> None:
+    def _refuse_taken(self, model: Model, file: ModelFile) -> None:
+        """Raise ``model_exists`` if the name or this file of a new model is that of another one."""
         for other in self.catalogue():
             if other.name == model.name and model.files != other.files:
                 hint = f"choose another --name, or `videoworld models remove {model.name}` first"
-                raise BackendFault(
-                    "model_exists", f"there is a model {model.name} already, with another file", hint=hint
-                )
+                what = f"there is a model {model.name} already, with another file"
+                raise BackendFault("model_exists", what, hint=hint)
             if other.name == model.name and all(own.name != model.name for own in self.added()):
-                hint = (
-                    f"choose another --name, or `videoworld models pull {model.name}`, which uses it as it was measured"
-                )
+                uses = f"`videoworld models pull {model.name}`, which uses it as it was measured"
+                hint = f"choose another --name, or {uses}"
                 raise BackendFault("model_exists", f"{model.name} is a model of the project", hint=hint)
             if any(own.name == file.name and own.sha256 != file.sha256 for own in other.files):
                 what = f"{file.name} is the name of another file, that of the model {other.name}"
@@ -663,11 +648,9 @@ def missing(model: Model) -> BackendFault:
 
 def _damaged(file: ModelFile, model: Model, size: int | None = None) -> BackendFault:
     why = "its hash differs" if size is None else f"it has {size:,} bytes instead of {file.bytes:,}"
-    return BackendFault(
-        "model_damaged",
-        f"{file.name} is not the file of the model {model.name}: {why}",
-        hint=f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added",
-    )
+    what = f"{file.name} is not the file of the model {model.name}: {why}"
+    hint = f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added"
+    return BackendFault("model_damaged", what, hint=hint)
 
 
 def _files_of_pair(folder: Path) -> list[Path]:
@@ -734,9 +717,8 @@ def _first(error: ValidationError) -> str:
 
 
 def _bad_catalogue(name: str, why: str) -> BackendFault:
-    return BackendFault(
-        "bad_catalogue", f"{name} cannot be used: {why}", hint="models.yaml describes its fields at the top"
-    )
+    hint = "models.yaml describes its fields at the top"
+    return BackendFault("bad_catalogue", f"{name} cannot be used: {why}", hint=hint)
 
 
 # --- where files come from ----------------------------------------------------------------------------------------------
