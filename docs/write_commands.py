@@ -24,7 +24,8 @@ which this page shows, all of them.
 | 130 | Interrupted by Ctrl-C. `build`, `induce`, `eval run` and `compare` continue when they are run again. |
 
 A fault is on stderr; with `--json` it is `{"error": {"code", "message", "hint"}}` on stdout. Checks with findings (`tools check`,
-`models check`, `doctor`, a `replay` that differs, a `build` of several videos of which one failed) print their whole report too.
+`models check`, `models pull`, `doctor`,
+a `replay` that differs, a `build` of several videos of which one failed) print their whole report too.
 """
 
 

@@ -104,6 +104,11 @@ def test_a_world_is_opened_by_id_by_folder_and_never_by_a_wrong_name(world: vw.W
     assert "did you mean 'made'?" in refused(lambda: vw.open("mad")).hint
     assert refused(lambda: vw.open(tmp_path / "none.mp4")).code == "no_such_file"
     assert refused(lambda: vw.build(tmp_path / "none.mp4")).code == "no_such_file"
+    (tmp_path / "link.mp4").symlink_to("gone.mp4")
+    assert "link.mp4 is a link to gone.mp4" in refused(lambda: vw.open(tmp_path / "link.mp4")).hint
+    assert "link.mp4 is a link to gone.mp4" in refused(lambda: vw.build(tmp_path / "link.mp4")).hint
+    with pytest.raises(TypeError, match="the path of a video is needed, not 5"):
+        vw.build(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the path of a video is needed, not None"):
         vw.open(None)  # type: ignore[arg-type]
     assert refused(lambda: vw.open("made", as_of=-1)).code == "bad_as_of"

@@ -114,6 +114,35 @@ def test_search_finds_a_moment_and_a_click_goes_to_it(tab: Tab) -> None:
     assert "今天的花园很安静" in tab.text("#now")
 
 
+@pytest.mark.usefixtures("store")
+def test_sounds_are_counted_listed_searched_and_said_once(
+    browser: Browser, cli: Cli, make_world: WorldMaker, minute_rows: Rows, tmp_path: Path
+) -> None:
+    made = {"score": 0.5, "producer": "sounds/1"}
+    windows = [("Bark", 5.0), ("Child speech, kid speaking", 22.0), ("Bark", 50.0)]
+    minute_rows["sounds"] = [
+        {"start": at, "end": at + 0.975, "label": label, "known_at": at + 0.975, **made} for label, at in windows
+    ]
+    make_world(minute_rows)
+    page = tmp_path / "page.html"
+    assert cli("inspect", "made", "--html", str(page)).status == 0
+    opened = browser.open(page)
+    assert "3 sounds" in opened.text("#facts")
+    opened.click("[data-tab=sounds]")
+    assert [opened.text(f"#list button:nth-child({place}) span") for place in (1, 2, 3)] == [one[0] for one in windows]
+    for label, at in windows:
+        opened.run(f"seek({at + 0.5})")
+        assert opened.text("#now").count(label) == 1
+    opened.choose("#query", "bark")
+    opened.wait_for(
+        "[...document.querySelectorAll('#list button')].filter((one) => /Sounds/.test(one.textContent)).length === 2"
+    )
+    opened.choose("#query", "trombone")
+    opened.wait_for("document.querySelectorAll('#list button').length === 0")
+    assert "no proof" in opened.text("#list")
+    opened.close()
+
+
 def test_a_box_lies_where_the_thing_is(tab: Tab) -> None:
     assert tab.count("#boxes rect") == 0
     tab.run("seek(24)")

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 #: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
 _APART = {"moving_things": "world_api.recipes:moving_things"}
+#: profile -> stages that it has only with some models, packages or options; to leave out one that is not there is no fault.
+_SOMETIMES = {
+    "classical": ("subtitles", "recognised_speech", "sounds"),
+    NEURAL: ("bodies", "faces", "identities", "pictures", "subtitles", "recognised_speech", "sounds"),
+}
 
 
 def recipe_for(
@@ -51,7 +56,7 @@ def recipe_for(
         return Recipe(
             profile=profile,
             stages=lambda video, worker: leave_out(
-                [*_classical(video, worker, listening=words), *_sounds(sounds)], without
+                [*_classical(video, worker, listening=words), *_sounds(sounds)], without, absent=_SOMETIMES[profile]
             ),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
@@ -76,6 +81,7 @@ def recipe_for(
                     *_sounds(sounds),
                 ],
                 without,
+                absent=_SOMETIMES[profile],
             ),
         )
     raise BackendFault(

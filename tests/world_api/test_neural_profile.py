@@ -240,6 +240,25 @@ def test_the_command_builds_with_a_named_detector(
     assert (refused.status, refused.json["error"]["code"]) == (1, "no_such_model")
 
 
+@pytest.mark.parametrize(
+    ("profile", "absent"), [("classical", ("sounds", "subtitles")), ("neural", ("sounds", "faces", "pictures"))]
+)
+def test_stages_whose_models_are_not_here_can_be_left_out(
+    cli: Cli, film: Path, models: Path, tmp_path: Path, monkeypatch: Any, profile: str, absent: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(models))
+    slow = ("screen_texts", "moving_things", "stitches", "look_links") if profile == "classical" else ("screen_texts",)
+    without = [word for stage in (*slow, *absent) for word in ("--without", stage)]
+    arguments = ["build", str(film), "--profile", profile, *without, "--json"]
+    assert cli(*arguments, store=tmp_path / "store").status == 0
+    refused = cli(*arguments, "--without", "sound", "--force", store=tmp_path / "store").json["error"]
+    assert (refused["code"], "'sound'" in refused["message"], "sounds" in refused["hint"]) == (
+        "no_such_stage",
+        True,
+        True,
+    )
+
+
 def test_the_doctor_says_which_models_are_here_and_what_auto_means(
     cli: Cli, models: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -292,13 +292,15 @@ class EarlierRows(Generic[T]):
         return self._found
 
 
-def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
+def leave_out(stages: Sequence[Stage], names: Collection[str], *, absent: Collection[str] = ()) -> list[Stage]:
     """Return the stages without those named.
+
+    ``absent``: names of further stages that the profile has with other models or options; they may be named, too.
 
     Raises:
         BackendFault: ``no_such_stage`` for an unknown name; ``stage_needed`` if a remaining stage reads their rows.
     """
-    known = [stage.spec.name for stage in stages]
+    known = list(dict.fromkeys([*(stage.spec.name for stage in stages), *absent]))
     if unknown := [name for name in names if name not in known]:
         hint = f"the stages are {', '.join(known)}"
         raise BackendFault("no_such_stage", f"there is no stage {unknown[0]!r}", hint=hint)

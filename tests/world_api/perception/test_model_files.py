@@ -371,15 +371,39 @@ def test_the_command_lists_pulls_adds_and_checks(cli: Cli, tmp_path: Path) -> No
     assert checked.status == 1
     assert [one["problem"] for one in checked.json["models"] if one["name"] == "mine"] != [""]
     pulled = cli("models", "pull", "mine", "--from", str(tmp_path), *folder, store=None)
-    assert json.loads(pulled.out)["models"] == [{"name": "mine", "fetched": True}]
+    assert json.loads(pulled.out)["models"] == [{"name": "mine", "fetched": True, "problem": "", "hint": ""}]
     assert cli("models", "check", *folder, store=None).status == 0
 
 
-def test_models_that_nobody_has_are_named_with_what_to_do(cli: Cli, tmp_path: Path) -> None:
-    outcome = cli("models", "pull", "--from", str(tmp_path), "--folder", str(tmp_path / "models"), store=None)
+def test_all_models_are_tried_and_those_that_are_not_here_in_the_end_are_named(cli: Cli, tmp_path: Path) -> None:
+    folder, offered = ["--folder", str(tmp_path / "models")], tmp_path / "offered"
+    offered.mkdir()
+    cli("models", "add", str(write_tiny(tmp_path, "yolo", notes=NAMES)), "--name", "mine", *folder, store=None)
+    [file] = (tmp_path / "models").glob("*.onnx")
+    file.rename(offered / file.name)
+    [another] = ModelFolder(tmp_path / "models").find("yunet-2026may").files
+    (offered / another.name).write_bytes(b"another file")
+    arguments = ["models", "pull", "yolox-nano", "yunet-2026may", "mine", "--from", str(offered), *folder]
+    outcome = cli(*arguments, store=None)
     assert outcome.status == 1
-    assert "model_not_fetched" in outcome.err
-    assert "--from FOLDER" in outcome.err
+    assert "mine: fetched" in outcome.out
+    assert outcome.err.splitlines()[-1].startswith("error: not fetched: yolox-nano, yunet-2026may; 2 of 3")
+    lacking, wrong, mine = cli(*arguments, "--json", store=None).json["models"]
+    assert (mine["problem"], mine["fetched"]) == ("", False)  # already there
+    assert f"into {offered}" in lacking["hint"] and "SHA-256" not in lacking["hint"]
+    assert another.sha256 in wrong["hint"] and "put " not in wrong["hint"]
+
+
+def test_a_check_counts_the_models_in_each_state(cli: Cli, tmp_path: Path) -> None:
+    folder, count = ["--folder", str(tmp_path / "models")], len(ModelFolder(tmp_path / "none").catalogue())
+    for layout in ("yolo", "yolox"):
+        cli("models", "add", str(write_tiny(tmp_path, layout, notes=NAMES)), "--name", layout, *folder, store=None)
+    [damaged] = ModelFolder(tmp_path / "models").find("yolox").files
+    (tmp_path / "models" / damaged.name).write_bytes(b"damaged")
+    *lines, closing = cli("models", "check", *folder, store=None).out.splitlines()
+    states = {line.split()[0]: line.split()[2] for line in lines}
+    assert (states["yolo"], states["yolox"], states["yamnet"], len(states)) == ("ok", "damaged", "missing", count + 2)
+    assert closing == f"{count + 2} models: 1 ok, {count} missing, 1 damaged"
 
 
 def test_weights_beside_the_file_of_a_model_are_compared_too(shared_data: Path, tmp_path: Path) -> None:

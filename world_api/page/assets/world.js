@@ -3,26 +3,28 @@
 
 const WORDS = {
   en: {
-    search: "Search speech, texts, captions, things", theme: "Light / dark", other: "中文", boxes: "boxes", play: "Play", pause: "Pause",
-    episode: "Calls", scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", found: "Found", nothing: "Nothing here.",
+    search: "Search speech, sounds, texts, captions, things", theme: "Light / dark", other: "中文", boxes: "boxes", play: "Play", pause: "Pause",
+    episode: "Calls", scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", sounds: "Sounds", found: "Found", nothing: "Nothing here.",
+    unfound: "No text of this page has these words. That is no proof that it is not in the video.",
     more: (n) => `${n} more; search for words to see fewer`, times: (n) => `${n} appearance${n === 1 ? "" : "s"}`,
     key: (t) => `key frame at ${t}`, put: (file) => `put ${file} beside this page to play it`,
     unplayable: (file) => `${file} is beside this page, but this browser cannot play it`, none: "no picture",
     scores: "Scores and confidences are numbers from 0 to 1 by which the program ranks what it found; they are not the probability that it is right.",
     lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", sounds: "Sounds", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
-    hole: "could not be decoded", counts: { scenes: ["scene", "scenes"], shots: ["shot", "shots"], things: ["person or thing", "people and things"], speech: ["spoken line", "spoken lines"], texts: ["text on screen", "texts on screen"] },
+    hole: "could not be decoded", counts: { scenes: ["scene", "scenes"], shots: ["shot", "shots"], things: ["person or thing", "people and things"], speech: ["spoken line", "spoken lines"], texts: ["text on screen", "texts on screen"], sounds: ["sound", "sounds"] },
   },
   zh: {
-    search: "搜索语音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
-    episode: "调用", scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", found: "结果", nothing: "这里没有内容。",
+    search: "搜索语音、声音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
+    episode: "调用", scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", sounds: "声音", found: "结果", nothing: "这里没有内容。",
+    unfound: "本页没有任何文字含有这些词。这并不证明视频中没有。",
     more: (n) => `还有 ${n} 项；请搜索以缩小范围`, times: (n) => `出现 ${n} 次`,
     key: (t) => `${t} 的关键帧`, put: (file) => `把 ${file} 放在本页旁边即可播放`,
     unplayable: (file) => `${file} 就在本页旁边，但此浏览器无法播放`, none: "没有画面",
     scores: "score 和 confidence 是 0 到 1 的数值，程序用它们给结果排序；它们不是结果正确的概率。",
     lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", sounds: "声音", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
-    hole: "无法解码", counts: { scenes: ["个场景"], shots: ["个镜头"], things: ["个人和物"], speech: ["句话"], texts: ["处画面文字"] },
+    hole: "无法解码", counts: { scenes: ["个场景"], shots: ["个镜头"], things: ["个人和物"], speech: ["句话"], texts: ["处画面文字"], sounds: ["处声音"] },
   },
 };
 const MOST_LISTED = 300; /* entries of a list */
@@ -223,7 +225,8 @@ function tell() {
   for (const [, , text] of [...at(world.captions, now), ...at(world.actions, now)]) shown.push(text);
   for (const [, , text, speaker] of at(world.speech, now)) shown.push(`${speaker ? `${speaker}: ` : ""}“${text}”`);
   for (const [, , text] of at(world.texts, now)) shown.push(`[${text}]`);
-  for (const [, , text] of at(world.sounds, now)) shown.push(`(${text})`);
+  const inScene = scene ? `, ${scene[3].replaceAll("; ", ", ")}, ` : ""; /* its line names some of the sounds already */
+  for (const [, , text] of at(world.sounds, now)) if (!inScene.includes(`, ${text}, `)) shown.push(`(${text})`);
   byId("now").textContent = [...new Set(shown)].join("\n");
 }
 
@@ -330,6 +333,7 @@ function entries() {
   if (tab === "things") return world.things.map((thing) => () => ofThing(thing));
   if (tab === "scenes") return world.scenes.map(([start, end, id, text]) => () => [entry(start, text, id, { span: [start, end] })]);
   if (tab === "speech" || tab === "texts") return plain(world[tab], "").map(([start, text, where]) => () => [entry(start, text, where)]);
+  if (tab === "sounds") return world.sounds.map(([start, end, text]) => () => [entry(start, text.replace(/^sound: /, ""), `– ${clock(end)}`)]);
   const names = words.lanes, all = [
     ...world.things.map((thing) => [thing.spans[0][0], `${thing.hint} ${thing.chinese} ${thing.id}`, names[thing.category === "person" ? "people" : "objects"], thing]),
     ...world.scenes.map(([start, , id, text]) => [start, text, names.scenes]),
@@ -341,7 +345,7 @@ function entries() {
   return fits.sort((one, other) => one[0] - other[0]).map(([start, text, where, thing]) => () => (thing ? ofThing(thing) : [entry(start, text, where)]));
 }
 function list() {
-  const counts = { episode: world.episode ? world.episode.calls.length : 0, things: world.things.length, scenes: world.scenes.length, speech: world.speech.length, texts: world.texts.length };
+  const counts = { episode: world.episode ? world.episode.calls.length : 0, things: world.things.length, scenes: world.scenes.length, speech: world.speech.length, texts: world.texts.length, sounds: world.sounds.length };
   const tabs = [...(query ? ["found"] : []), ...Object.keys(counts).filter((name) => counts[name])];
   if (!tabs.includes(tab)) tab = tabs[0] || "things";
   const found = entries();
@@ -351,7 +355,7 @@ function list() {
   const shown = found.slice(0, MOST_LISTED).flatMap((build) => build());
   if (tab === "episode" && world.episode.calls.some(({ text }) => /\b(?:score|confidence)\b/.test(text))) shown.push(make("p", {}, words.scores));
   if (found.length > MOST_LISTED) shown.push(make("p", {}, words.more(found.length - MOST_LISTED)));
-  byId("list").replaceChildren(...(shown.length ? shown : [make("p", {}, words.nothing)]));
+  byId("list").replaceChildren(...(shown.length ? shown : [make("p", {}, tab === "found" ? words.unfound : words.nothing)]));
 }
 
 function say(language) {
