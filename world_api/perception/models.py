@@ -520,7 +520,6 @@ class ModelFolder:
         open_clip; of a text encoder a folder (``files_of_encoder``). What ``options`` does not say of a detector is
         read from the file: the layout from the shape of its output, the labels and the side of the input from the notes
         that Ultralytics' exports contain.
-
         It is loaded and run once before it is taken. No file of another model is replaced, and no name of one is taken.
 
         Raises BackendFault: ``model_missing``, ``model_unusable``, ``model_exists``, ``bad_catalogue``; StoreFault: those of
@@ -536,8 +535,7 @@ class ModelFolder:
             raise BackendFault("model_missing", what, hint=_WANTED[task])
         if empty := [file.name for file in files if not file.stat().st_size]:
             raise BackendFault("model_unusable", f"{empty[0]} is empty", hint=_WANTED[task])
-        noted: dict[str, Any] = {}
-        terms = ""
+        noted, terms = dict[str, Any](), ""
         if task == DETECTOR:
             from world_api.perception.detector import described_by_file
 
@@ -563,29 +561,31 @@ class ModelFolder:
             raise _bad_catalogue(path.name, _first(error)) from None
         if task == DETECTOR and "layout" not in model.options:
             what = f"{path.name}: the shape of its output does not show its layout"
-            hint = "state it with --layout; `videoworld models add --help` lists them"
-            raise BackendFault("model_unusable", what, hint=hint)
+            raise BackendFault("model_unusable", what, hint="state it with --layout (`videoworld models add --help`)")
         for file in model.files:
             self._refuse_taken(model, file)
-        there = ModelFolder(files[0].parent)
-        if task == DETECTOR:
+        there = ModelFolder(path if path.is_dir() else path.parent)
+        self._try(model, path, there)
+        self.pull(model, offered=there.folder)
+        self._list([model, *(own for own in self.added() if own.name != model.name)])
+        return model
+
+    def _try(self, model: Model, path: Path, there: ModelFolder) -> None:
+        """Run a user's model once; ``there``: the folder of its files. Raises as ``add``."""
+        if model.task == DETECTOR:
             from world_api.perception.detector import try_detector
 
             try_detector(replace(self._as_detector(model), path=path))
-        elif task == TEXT_ENCODER:
-            there = ModelFolder(path if path.is_dir() else path.parent)
+        elif model.task == TEXT_ENCODER:
             from world_api.perception.sentences import try_encoder
 
             try_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
-        elif task == VOICE:
+        elif model.task == VOICE:
             from world_api.perception.voices import try_voice_embedder
 
             try_voice_embedder(there.voice_embedder_of(model))
         else:
             there.tagger_of(model)
-        self.pull(model, offered=there.folder)
-        self._list([model, *(own for own in self.added() if own.name != model.name)])
-        return model
 
     def _refuse_taken(self, model: Model, file: ModelFile) -> None:
         """Raise ``model_exists`` if the name or this file of a new model is that of another one."""
@@ -595,8 +595,7 @@ class ModelFolder:
                 what = f"there is a model {model.name} already, with another file"
                 raise BackendFault("model_exists", what, hint=hint)
             if other.name == model.name and all(own.name != model.name for own in self.added()):
-                uses = f"`videoworld models pull {model.name}`, which uses it as it was measured"
-                hint = f"choose another --name, or {uses}"
+                hint = f"choose another --name, or `videoworld models pull {model.name}` to use it as it was measured"
                 raise BackendFault("model_exists", f"{model.name} is a model of the project", hint=hint)
             if any(own.name == file.name and own.sha256 != file.sha256 for own in other.files):
                 what = f"{file.name} is the name of another file, that of the model {other.name}"
