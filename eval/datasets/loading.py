@@ -395,12 +395,15 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
         raise EvalFault("no_such_adapter", message, hint=suggestion(described.adapter, ADAPTERS))
     files = {what: folder / file for what, file in described.files.items()}
     sources = Sources(annotations=folder / described.annotations, files=files)
+    # Before the annotations are read, which may take long.
+    videos = videos or (folder / expanded(described.videos) if described.videos else None)
+    subtitles = folder / expanded(described.subtitles) if described.subtitles else None
     return assemble(
         ADAPTERS[described.adapter](sources),
         load_protocol(described.adapter),
         described.name or described.adapter,
-        videos=videos or (folder / expanded(described.videos) if described.videos else None),
-        subtitles=folder / expanded(described.subtitles) if described.subtitles else None,
+        videos=videos,
+        subtitles=subtitles,
         domains=read_domain_labels(folder / described.domains) if described.domains else {},
         only=described.only,
     )

@@ -91,7 +91,7 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
         "[...document.querySelectorAll('#episode .frame img')].some((one) => one.complete && one.naturalWidth > 100)"
     )
     assert "cited" in tab.text("#episode .frames")
-    assert "22.0" in tab.text("#episode dl.facts")  # the reference
+    assert "Reference 22 - " in " ".join(tab.text("#episode dl.facts").split())
     assert "1 (iou 1" in " ".join(tab.text("#episode dl.facts").split())
     tab.click("#episode .calls .later:last-of-type summary")
     tab.wait_for("document.querySelector('#episode .calls .later[open] dl') !== null")
