@@ -28,7 +28,7 @@ _APART = {"moving_things": "world_api.recipes:moving_things"}
 #: profile -> stages that it has only with some models, packages or options; to leave out one that is not there is no fault.
 _SOMETIMES = {
     "classical": ("subtitles", "recognised_speech", "sounds"),
-    NEURAL: ("bodies", "faces", "identities", "pictures", "subtitles", "recognised_speech", "sounds"),
+    NEURAL: ("bodies", "faces", "identities", "pictures", "subtitles", "recognised_speech", "voices", "sounds"),
 }
 
 

@@ -241,7 +241,8 @@ def test_the_command_builds_with_a_named_detector(
 
 
 @pytest.mark.parametrize(
-    ("profile", "absent"), [("classical", ("sounds", "subtitles")), ("neural", ("sounds", "faces", "pictures"))]
+    ("profile", "absent"),
+    [("classical", ("sounds", "subtitles")), ("neural", ("sounds", "voices", "faces", "pictures"))],
 )
 def test_stages_whose_models_are_not_here_can_be_left_out(
     cli: Cli, film: Path, models: Path, tmp_path: Path, monkeypatch: Any, profile: str, absent: tuple[str, ...]

@@ -236,6 +236,43 @@ def test_speaking_is_the_class_speech(opened: Callable[..., Session], query: str
     assert [round(time) for pair in absent for time in pair] == [0, 5, 9, 20, 50, 60]
 
 
+@pytest.mark.parametrize("query", ["a woman talking", "people laughing", "说话", "clapping"])
+def test_what_people_do_is_seen_too_and_without_sound_nothing_is_heard(
+    make_world: Any, minute_rows: Any, query: str
+) -> None:
+    made = {"confidence": 0.8, "producer": "a model", "language": "en"}
+    text = "a woman talking to people who are laughing and clapping, 说话"
+    minute_rows["captions"] = [{"start": 21.0, "end": 27.0, "text": text, "known_at": 27.0, **made}]
+    facts = {"name": "sounds", "version": "1", "key": "made", "tables": ["sounds"]}
+    stages = [StageFacts(**facts, parameters={"missed": {"Speech": [0, 35]}, "window": 0.975})]
+    make_world(rows=minute_rows, stages=stages, video_id="described")
+    found = run(
+        open_session(make_world.store, "described", name=None),
+        "search_segments_by_text",
+        {"video_id": "described", "query": query, "top_k": 3},
+    )
+    assert found["not_found"] == []
+    assert any(one["source"] == "caption" and one["start_time"] == 21.0 for one in found["moments"])
+
+
+def test_without_sound_what_is_done_is_not_known_to_be_absent_but_its_sound_is(
+    make_world: Any, minute_rows: Any
+) -> None:
+    rows = minute_rows | {"speech": [], "words": []}
+    make_world(rows=rows, video_id="mute", has_audio=False)
+
+    def asked(query: str) -> dict[str, Any]:
+        session = open_session(make_world.store, "mute", name=None)
+        return run(session, "search_segments_by_text", {"video_id": "mute", "query": query, "top_k": 3})
+
+    for query in ("people laughing", "a dog barking", "鼓掌"):
+        assert asked(query)["not_found"] == [], query
+        assert asked(query)["not_judged"] or asked(query)["unmatched"], query
+    absent = asked("the sound of laughter")
+    assert [(one["start_time"], one["end_time"]) for one in absent["not_found"]] == [(0.0, 60.0)]
+    assert "the video has no sound" in absent["hint"]
+
+
 def test_words_of_one_sound_do_not_find_another(opened: Callable[..., Session]) -> None:
     found = search(opened({}), "the sound of applause heard")
     assert found["candidates"] == [] and found["not_judged"] == ["applause"]

@@ -198,7 +198,7 @@ def search_similar_to_example(
 
 
 #: What is said where no speaker encoder judged a video with speech.
-SPEAKERS_NOT_JUDGED = "who speaks is not judged: no model of voices was there when the world was built"
+SPEAKERS_NOT_JUDGED = "who speaks is not judged: this build did not distinguish voices"
 
 
 def who_speaks(view: View) -> Literal["named", "judged", "not_judged"]:

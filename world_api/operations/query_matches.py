@@ -33,7 +33,16 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import colours_in_words, match_description, match_look, rests_on
-from world_api.operations.recorded import SpokenTexts, has_units, has_word, heard_words, recorded_words, terms_of_word
+from world_api.operations.recorded import (
+    DONE_BY_PEOPLE,
+    SpokenTexts,
+    asks_for_hearing,
+    has_units,
+    has_word,
+    heard_words,
+    recorded_words,
+    terms_of_word,
+)
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
 from world_api.search.passages import SOUND, Passage, passages_of
@@ -48,6 +57,8 @@ _UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _BEARER = r"\b(?:lines?|signs?|labels?|titles?|text|captions?|subtitles?|screen)"
 _WORD = r"\bwords?\b(?! (?:of|for|on|in)\b)"
+#: How someone says something that need not be given word for word.
+_UTTERING = r"\b(?:asks?|asked|tells?|told|quotes?|quoted)\b|(?<![小听传])说(?![明服话])|告诉|问(?!题)"
 #: What introduces the words of a line. If no line has what is ``written``, ``said`` or ``either``, it is absent; what is asked
 #: and quoted, and titles, may be there in other words.
 _CUES: dict[str, re.Pattern[str]] = {
@@ -60,8 +71,7 @@ _CUES: dict[str, re.Pattern[str]] = {
         "said": r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|(?:talk(?:s|ed|ing)?|sp(?:eaks?|oke|oken|eaking)) (?:about|of))\b"
         r"|提到|谈到|说到|讲到|台词",
         "either": _WORD,
-        "": rf"{_BEARER} about\b|\b(?:asks?|asked|tells?|told|quotes?|quoted|text|titles?|captions?|subtitles?)\b"
-        r"|(?<![小听传])说(?![明服话])|告诉|问(?!题)|字幕|标题|文字",
+        "": rf"{_BEARER} about\b|\b(?:text|titles?|captions?|subtitles?)\b|字幕|标题|文字|{_UTTERING}",
     }.items()
 }
 #: After these, what is said is not given word for word: to whom, and reported speech.
@@ -80,7 +90,7 @@ def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
     quoted = [word for quote in _QUOTED.findall(folded) for word in _contents(quote)]
     rest = _QUOTED.sub(" ", folded)
     is_written = _CUES["written"].search(rest) is not None
-    has_said = not is_written and any(_CUES[kind].search(rest) for kind in ("said", ""))
+    has_said = not is_written and (_CUES["said"].search(rest) or re.search(_UTTERING, rest)) is not None
     found["either"] += quoted
 
     def take(cue: re.Match[str], kind: str) -> str:
@@ -362,7 +372,13 @@ def _sound_words(session: Session, query: str) -> tuple[str, ...] | None:
     if manifest.profile == "oracle" or manifest.video.frames == 0 or any(lines.values()):
         return None
     reading = session.vocabulary.read(seen)
-    return None if reading.wanted or reading.looks else heard_words(seen)
+    words = None if reading.wanted or reading.looks else heard_words(seen)
+    if words is None or asks_for_hearing(seen):
+        return words
+    # Who speaks or laughs is seen, too, where captions or actions say what is done; without sound nothing is heard.
+    is_described = any(map(session.view.has_rows, ("captions", "actions")))
+    is_seen = not manifest.video.has_audio or (is_described and not DONE_BY_PEOPLE.isdisjoint(words))
+    return None if is_seen else words
 
 
 def searched_words(session: Session, query: str) -> str:

@@ -55,12 +55,18 @@ _SOUNDS = frozenset(
     "beeping ringing honking ticking thunder gunfire siren sirens knocking crackling rustling squeaking creaking clapping "
     "silence speaking talking conversation".split()
 )
+#: Those that people make, whom one may see doing it.
+DONE_BY_PEOPLE = frozenset(
+    "singing applause applauding laughter laughing giggling cheering crying sobbing screaming yelling shouting whispering "
+    "whistling coughing sneezing snoring knocking clapping speech".split()
+)
 #: Words for the class ``Speech``.
 _SPEAKING = frozenset("speaking talking conversation voice voices".split())
 _LOUD = frozenset("loud loudly".split())
 _NEGATIONS = frozenset("no not without never".split())
 _ANYONE = frozenset("person people someone somebody anyone anybody human".split())
-_BEING = frozenset("is are was were be being".split())
+#: Between anyone and what they do.
+_BEING = frozenset("is are was were be being who that".split())
 _CHINESE_HEARING = re.compile(r"的?(?:声音|响声|声响|噪声|噪音|声)$|^听[到见]")
 #: What says nothing about which sound is meant.
 _CHINESE_FILLING = re.compile("[的有人在了吗呢着正]")
@@ -81,6 +87,11 @@ _CHINESE_SOUNDS = _CHINESE_ALONE | {
 #: How a query says that something is heard: "sound of", "sounds", "noises", "heard" at its end, "hear" at its beginning.
 _HEARD = re.compile(r"\b(?:sounds?|noises?) of\b|\b(?:sounds?|noises?|heard|audible)\W*$|^(?:(?:\w+ )?can )?hears?\b")
 _WITH_ONE_OTHER = 2
+
+
+def asks_for_hearing(text: str) -> bool:
+    """Whether a query (folded text) says that something is heard: "the sound of laughter", and not "people laughing"."""
+    return bool(_HEARD.search(text) or _CHINESE_HEARING.search("".join(CHINESE.findall(text))))
 
 
 def heard_words(text: str) -> tuple[str, ...] | None:

@@ -508,7 +508,7 @@ class Metadata(Result):
         Literal["named", "judged", "not_judged"] | None,
         Field(
             description="Whether subtitles name who speaks, voices were distinguished, or neither: then nothing is known of it. "
-            "Absent where nothing is said.",
+            "Absent where no line was written down.",
             exclude_if=lambda how: how is None,
             json_schema_extra=_typed(MAY_BE_ABSENT),
         ),

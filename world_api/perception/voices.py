@@ -104,9 +104,10 @@ class _Weights(pickle.Unpickler):
     the number of values (8 bytes), then float32 values.
     """
 
-    def __init__(self, file: io.BufferedIOBase, storages: dict[str, Floats]) -> None:
+    def __init__(self, file: io.BytesIO, storages: dict[str, Floats]) -> None:
         super().__init__(file)
         self._storages = storages
+        self._most = len(file.getbuffer()) // 4  # values of a storage
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what stands for a class or function of the file. Raises UnpicklingError for any that tensors do not need."""
@@ -122,11 +123,15 @@ class _Weights(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Floats:
         """Return a storage, which is filled after the state was read."""
         _, _, key, _, count, *_ = pid
+        if not 0 <= int(count) <= self._most:
+            raise pickle.UnpicklingError("a storage is larger than the file")
         return self._storages.setdefault(str(key), np.zeros(int(count), dtype=np.float32))
 
 
 def _tensor(storage: Floats, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: object) -> Floats:
-    """Return a view of a storage; ``strides`` in values. Raises ValueError if it does not lie in the storage."""
+    """Return a view of a storage; ``strides`` in values. Raises ValueError if it is none, or the view does not lie in it."""
+    if type(storage) is not np.ndarray or storage.ndim != 1 or storage.dtype != np.float32 or not storage.flags.owndata:
+        raise ValueError("a tensor has no storage")
     last = offset + sum((side - 1) * step for side, step in zip(shape, strides, strict=True))
     if offset < 0 or min((*shape, *strides), default=1) < 0 or last >= len(storage):
         raise ValueError("a tensor is outside its storage")
@@ -168,8 +173,12 @@ class ResemblyzerEncoder(_Encoder):
         check_file(file)
         try:
             found = read_tensors(file.path.read_bytes(), "model_state")
-            shapes = {name: found[name].shape for name in ("lstm.weight_ih_l0", "linear.weight")}
-            if shapes != {"lstm.weight_ih_l0": (1024, self._BANDS), "linear.weight": (256, 256)}:
+            wanted: dict[str, tuple[int, ...]] = {"linear.weight": (256, 256), "linear.bias": (256,)}
+            for layer in range(self._LAYERS):
+                wanted[f"lstm.weight_ih_l{layer}"] = (1024, 256 if layer else self._BANDS)
+                wanted[f"lstm.weight_hh_l{layer}"] = (1024, 256)
+                wanted |= {f"lstm.bias_{part}_l{layer}": (1024,) for part in ("ih", "hh")}
+            if {name: found[name].shape for name in wanted} != wanted:
                 raise ValueError("other layers")
             for layer in range(self._LAYERS):
                 for part in ("ih", "hh"):

@@ -256,7 +256,7 @@ class Manifest(_Model):
     @property
     def sound_window(self) -> float:
         """The seconds of sound that a class is read from: so late it is known what is heard at a moment. 0: no sound is tagged."""
-        found = [stage.parameters.get("window") for stage in self.stages if "sounds" in stage.tables]
+        found = [stage.parameters.get("window", 1.0) for stage in self.stages if "sounds" in stage.tables]
         return max((float(window) for window in found if isinstance(window, int | float)), default=0.0)
 
     def hashes(self) -> dict[str, str]:

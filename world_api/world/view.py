@@ -72,6 +72,8 @@ VOICES = "voices"
 _MOST, _OTHERS = 0.5, 0.25
 #: Two lines of one source that overlap by more than so many seconds may be said at once, so that no voice is theirs.
 _AT_ONCE = 0.3
+#: So many seconds after a moment all turns that begin before it are known: a block of speech, and the pause that ends it.
+_KNOWN_AFTER = 33.0
 #: The most spans to listen to.
 _SAMPLES = 3
 _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
@@ -186,8 +188,10 @@ class View:
 
     @property
     def writes_down_speech(self) -> bool:
-        """Whether what is said was written down: some line is there, or the video has no sound."""
-        return self.has_rows("speech") or not self.world.manifest.video.has_audio
+        """Whether what is said was written down: some line is there, it was recognised, or the video has no sound."""
+        manifest = self.world.manifest
+        is_recognised = any(stage.name == "recognised_speech" for stage in manifest.stages)
+        return self.has_rows("speech") or is_recognised or not manifest.video.has_audio
 
     def first_hidden(self, table: str) -> float:
         """Return the time of the earliest row that the cut hides in a table with a column ``time``; infinite if it hides none."""
@@ -555,6 +559,7 @@ class Voices:
         voice_of = dict(zip(names.column("turn").to_pylist(), names.column("voice").to_pylist(), strict=True))
         self._starts, ends = turns.column("start").to_numpy(), np.minimum(turns.column("end").to_numpy(), until)
         self._ends = np.maximum.accumulate(ends) if len(ends) else ends
+        self._until = until
         spans = [
             TimeSpan(start=start, end=max(start, end))
             for start, end in zip(self._starts.tolist(), ends.tolist(), strict=True)
@@ -575,7 +580,7 @@ class Voices:
                 turns=tuple(own),
                 may_be=tuple(sorted(likely[name], key=lambda one: (-one.score, one.entity_id))),
             )
-            for name, own in sorted(of_voice.items())
+            for name, own in sorted(of_voice.items(), key=lambda pair: (len(pair[0]), pair[0]))
         }
 
     def within(self, span: TimeSpan) -> list[tuple[TimeSpan, str]]:
@@ -583,12 +588,20 @@ class Voices:
         first, end = np.searchsorted(self._ends, span.start, side="right"), np.searchsorted(self._starts, span.end)
         return [turn for turn in self._turns[int(first) : int(end)] if turn[0].overlaps(span)]
 
+    def _is_known_at(self, time: float) -> bool:
+        """Whether no turn that begins before a time can become known later: turns become known in the order of their starts."""
+        if not len(self._starts) or time + _KNOWN_AFTER <= self._until:
+            return True
+        return bool(self._starts[-1] >= time or self._ends[-1] >= time - _AT_ONCE)
+
     def of_line(self, span: TimeSpan) -> str:
         """Return the voice that says a line; empty if none or several are heard, or it is not known."""
         heard: defaultdict[str, float] = defaultdict(float)
         for turn, voice in self.within(span):
             heard[voice] += span.overlap(turn)
         voice = max((name for name in heard if name), key=lambda name: (heard[name], name), default="")
+        if not self._is_known_at(span.end):
+            return ""
         if not voice or heard[voice] < _MOST * span.duration:
             return ""
         return voice if sum(heard.values()) - heard[voice] <= _OTHERS * span.duration else ""
@@ -602,7 +615,7 @@ def said_at_once(rows: pa.Table) -> frozenset[tuple[float, float, str]]:
     for source, *line in sorted(zip(*columns, strict=True)):
         own = (line[0], line[1], line[2])
         before = last.get(source)
-        if before is not None and before[1] - own[0] > _AT_ONCE:
+        if before is not None and min(before[1], own[1]) - own[0] > _AT_ONCE:
             found |= {before, own}
         if before is None or own[1] > before[1]:
             last[source] = own

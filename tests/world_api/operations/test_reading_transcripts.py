@@ -185,4 +185,23 @@ def test_a_world_says_whether_speakers_were_judged(dialogue: WorldMaker) -> None
     assert found("made") == ("named", "")
     assert found("judged") == ("judged", "")
     assert "voices" not in call(open_session(dialogue.store, "unjudged", name=None), "list_entities")
-    assert found("unjudged") == ("not_judged", "who speaks is not judged: no")
+    assert found("unjudged") == ("not_judged", "who speaks is not judged: th")
+
+
+def test_a_line_has_no_voice_before_all_turns_in_it_are_known(make_world: WorldMaker) -> None:
+    """Its first turn alone may be most of a line, of which another voice says the rest."""
+    turns = voices((20.0, 25.0, "voice_01"), (25.0, 35.0, "voice_02"))
+    make_world({"speech": [speech(23.0, 27.0, "Yes. No.")], **turns}, stages=[JUDGED])
+    for as_of in (26.5, 28.0, 30.0, 40.0, None):
+        session = open_session(make_world.store, "made", name=None, as_of=as_of, groups=INSPECT)
+        lines = call(session, "read_transcript", start_time=22.0, end_time=min(28.0, as_of or 28.0))["lines"]
+        assert [line["speaker"] for line in lines if line["text"] == "Yes. No."] in ([], [None]), as_of
+
+
+def test_lines_that_hardly_overlap_keep_their_voice(make_world: WorldMaker) -> None:
+    lines = [speech(40.0, 44.0, "Thank you very much."), speech(43.0, 43.2, "Oh."), speech(50.0, 54.0, "Go!")]
+    turns = voices((40.0, 44.0, "voice_01"), (50.0, 54.0, "voice_01"))
+    make_world({"speech": lines, **turns}, stages=[JUDGED])
+    session = open_session(make_world.store, "made", name=None, groups=INSPECT)
+    found = call(session, "read_transcript", start_time=0.0, end_time=60.0)["lines"]
+    assert [line["speaker"] for line in found if line["text"].startswith(("Thank", "Go"))] == ["voice_01", "voice_01"]

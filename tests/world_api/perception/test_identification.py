@@ -360,6 +360,42 @@ def test_a_checkpoint_with_anything_else_than_its_tensors_is_refused(
         ResemblyzerEncoder(voice_model(checkpoint(state), kind="resemblyzer")).embed([buzz(110)])
 
 
+class Nested:
+    """A tensor whose storage is another tensor, which claims more values than there are."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2
+        return rebuild, (self.inner, 0, (10**10,), (1,), False, OrderedDict())
+
+
+class Repeated(Tensor):
+    """A tensor that repeats one value ten thousand million times."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2
+        return rebuild, (self.storage, 0, (10**10,), (0,), False, OrderedDict())
+
+
+@pytest.mark.parametrize("kind", ["tensor", "bytes", "list"])
+def test_a_tensor_of_anything_but_a_storage_is_refused(checkpoint: Callable[..., Path], kind: str) -> None:
+    values = weights()
+    repeated = Repeated(Storage("x", values["linear.bias"]), (1,))
+    inner = {"tensor": repeated, "bytes": b"x" * 4096, "list": [0.0] * 256}[kind]
+    state = tensors(values) | {"linear.bias": Nested(inner)}
+    with pytest.raises(BackendFault, match="does not have the weights"):
+        ResemblyzerEncoder(voice_model(checkpoint(state), kind="resemblyzer")).embed([buzz(110)])
+
+
+@pytest.mark.parametrize("name", ["lstm.bias_hh_l2", "lstm.weight_ih_l1", "linear.bias"])
+def test_layers_of_other_shapes_are_refused(checkpoint: Callable[..., Path], name: str) -> None:
+    values = weights() | {name: np.zeros((7, 3), np.float32)}
+    with pytest.raises(BackendFault, match="does not have the weights"):
+        ResemblyzerEncoder(voice_model(checkpoint(tensors(values)), kind="resemblyzer")).embed([buzz(110)])
+
+
 def test_a_tensor_outside_its_storage_is_refused(checkpoint: Callable[..., Path]) -> None:
     values = weights()
     outside = Tensor(Storage("x", values["linear.bias"]), (1024, 40), offset=1)
