@@ -207,7 +207,7 @@ def results_of(model: ScriptedModel) -> list[list[str]]:
 def counter() -> tuple[str, Callable[[str], int]]:
     """Return the name of the token counter, and the counter."""
     try:
-        from bpe_openai import get_encoding  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        from bpe_openai import get_encoding  # type: ignore[import-not-found,import-untyped,unused-ignore]  # optional, untyped
     except ImportError:
         return "the project's own estimate (four ASCII characters a token)", estimate_tokens
     encoding = get_encoding("o200k_base")

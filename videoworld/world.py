@@ -285,7 +285,7 @@ def open_world(
     """
     name, folder = _file_name(video), default_store(store)
     vision.refuse_unused(model=model)
-    # It looks for questions, too, whatever model answers these.
+    # It looks for questions, too, no matter which model answers these.
     vision = replace(vision, vision_model=vision.vision_model or model)
     seeing = vision_config(vision.choices(model=model), clock=SystemClock(), environment=os.environ)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:

@@ -54,7 +54,7 @@ def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
     for said in spoken:
         start, end = round_time(said.span.start), round_time(said.span.end)
         line = {"start_time": start, "end_time": end, "text": said.text} | (
-            {"speaker": said.speaker} if said.speaker else {}
+            {"speaker": said.said_by} if said.said_by else {}
         )
         spent += estimate_tokens(line)
         if spent > max_tokens:

@@ -76,8 +76,15 @@ def admit(
         return partial(trials.tried, among, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
-    given = (examples, tuple(entities), texts)
-    verdicts = {name: (_kept_verdict if reuse else _verdict)(name, tools, run_of, *given) for name in tools}
+    verdicts: dict[str, Verdict] = {}
+    for name in tools:
+        key = _key_of(name, tools, examples, entities, texts) if reuse else ""
+        verdict = _VERDICTS.pop(key, None) or _verdict(name, tools, run_of, examples, tuple(entities), texts)
+        if key and not any(run.disturbed for run in verdict.runs):
+            _VERDICTS[key] = verdict
+        verdicts[name] = verdict
+    while len(_VERDICTS) > _KEPT_VERDICTS:
+        _VERDICTS.popitem(last=False)
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(
@@ -91,26 +98,15 @@ def admit(
     return Admission(verdicts=tuple(verdicts.values()))
 
 
-def _kept_verdict(
-    name: str,
-    tools: Tools,
-    run_of: RunOf,
-    examples: Sequence[trials.ExampleWorld],
-    entities: tuple[str, ...],
-    texts: Sequence[str],
-) -> Verdict:
-    """Return a verdict, which is kept unless a run was disturbed or an example has no key."""
+def _key_of(
+    name: str, tools: Tools, examples: Sequence[trials.ExampleWorld], entities: Sequence[str], texts: Sequence[str]
+) -> str:
+    """Return a key of all that decides the verdict on a tool in this process; empty if that of an example is unknown."""
     if not all(example.key for example in examples):
-        return _verdict(name, tools, run_of, examples, entities, texts)
+        return ""
     worlds = [(example.name, example.key, example.texts) for example in examples]
     needed = [[tools[one].frozen, repr(tools[one].price)] for one in _with_callees(name, tools)]
-    key = content_hash([name, needed, worlds, entities, list(texts)])
-    verdict = _VERDICTS.pop(key, None) or _verdict(name, tools, run_of, examples, entities, texts)
-    if not any(run.disturbed for run in verdict.runs):
-        _VERDICTS[key] = verdict
-        while len(_VERDICTS) > _KEPT_VERDICTS:
-            _VERDICTS.popitem(last=False)
-    return verdict
+    return content_hash([name, needed, worlds, list(entities), list(texts)])
 
 
 def _with_callees(name: str, tools: Tools) -> list[str]:

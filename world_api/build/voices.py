@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,15 +168,19 @@ class Voices:
             },
             whole_file=True,
             modules=("world_api.media.audio", type(embedder).__module__, type(detector).__module__),
+            libraries=("onnxruntime",),
         )  # fmt: skip
-        self._rows = {table: EarlierRows(partial(_read, table)) for table in _TABLES}
+        self._earlier = EarlierRows(_read_turns)
+        self._named = EarlierRows(_read_names)
+        self._linked = EarlierRows(_read_links)
 
     def make_rows(self, clip: Clip) -> Records:
         """Return the turns that start in the clip, and what was judged with them."""
-        earlier = {table: self._rows[table].before(clip) for table in _TABLES}
-        register, known = self._heard(earlier["voice_turns"], earlier["voice_names"])
-        linked = {(row["earlier"], row["later"]) for row in earlier["voice_links"]}
-        rows: dict[str, list[Record]] = {table: [] for table in _TABLES}
+        turns = self._earlier.before(clip)
+        register = self._heard(turns, dict(self._named.before(clip)))
+        known = max((turn.known for turn in turns), default=0.0)
+        linked = set(self._linked.before(clip))
+        rows: dict[str, list[Record]] = {table: [] for table in self.spec.tables}
         for number in blocks_of(clip.span):
             for turn in self._turns(number, clip.audio):
                 if not clip.span.contains(turn.start):
@@ -196,19 +199,15 @@ class Voices:
                         rows["voice_links"].append({"earlier": one, "later": other, "score": score, **facts})
         return rows
 
-    def _heard(self, turns: Sequence[Record], names: Sequence[Record]) -> tuple[VoiceRegister, float]:
-        """Return the register after earlier clips, and the time up to which the video had to be heard for it."""
+    def _heard(self, turns: Sequence[Turn], voice_of: Mapping[float, str]) -> VoiceRegister:
+        """Return the register after earlier clips; ``voice_of``: the voices of the turns that were judged, by start."""
         register = VoiceRegister(sure=self._embedder.sure, doubtful=self._embedder.doubtful)
-        voice_of = {row["turn"]: row["voice"] for row in names}
-        for row in turns:
-            turn = Turn(
-                start=row["start"], end=row["end"], vector=np.array(row["vector"], np.float32), known=row["known_at"]
-            )
+        for turn in turns:
             if turn.start in voice_of:
                 register.voices.setdefault(voice_of[turn.start], []).append(turn)
             elif len(turn.vector):
                 register.waiting.append(turn)
-        return register, max((row["known_at"] for row in turns), default=0.0)
+        return register
 
     def _turns(self, number: int, sound: Sound) -> list[Turn]:
         """Return the turns of a block; the last two blocks are kept, since the next clip may need them, too."""
@@ -216,7 +215,7 @@ class Voices:
             found = [
                 turn
                 for utterance in block_utterances(number, sound, self._detector)
-                for span in _parts(utterance)
+                for span in merge_spans(utterance.voiced, gap=_PAUSE)
                 for turn in self._divided(span, sound(span), utterance)
             ]
             self._recent = {kept: turns for kept, turns in self._recent.items() if kept == number - 1} | {number: found}
@@ -227,15 +226,19 @@ class Voices:
         marks = self._marks(samples, span.duration)
         edges = [span.start, *(span.start + time for time in marks), span.end]
         pieces = [TimeSpan(start=start, end=end) for start, end in itertools.pairwise(edges)]
-        while True:
-            vectors = self._embedder.embed(
-                [_cut(samples, one.start - span.start, one.end - span.start) for one in pieces]
-            )
+
+        def embedded(spans: Sequence[TimeSpan]) -> list[Vector]:
+            cuts = [_cut(samples, one.start - span.start, one.end - span.start) for one in spans]
+            return list(self._embedder.embed(cuts))
+
+        vectors = embedded(pieces)
+        while len(pieces) > 1:
             alike = [float(one @ other) for one, other in itertools.pairwise(vectors)]
-            at = int(np.argmax(alike)) if alike else 0
-            if not alike or alike[at] < self._embedder.sure:
+            at = int(np.argmax(alike))
+            if alike[at] < self._embedder.sure:
                 break
             pieces[at : at + 2] = [TimeSpan(start=pieces[at].start, end=pieces[at + 1].end)]
+            vectors[at : at + 2] = embedded([pieces[at]])
         for piece, vector in zip(pieces, vectors, strict=True):
             judged = piece.duration >= _SHORTEST and bool(vector.any())
             voiced = [part for voice in utterance.voiced if (part := voice.clip(piece)) is not None] or [piece]
@@ -289,17 +292,23 @@ def changes(vectors: Vectors, limit: float) -> list[float]:
     return found
 
 
-_TABLES = ("voice_turns", "voice_names", "voice_links")
+def _read_turns(clip: Clip, span: TimeSpan) -> list[Turn]:
+    rows = clip.rows("voice_turns", span).to_pylist()
+    turns = (
+        Turn(start=row["start"], end=row["end"], vector=np.array(row["vector"], np.float32), known=row["known_at"])
+        for row in rows
+    )
+    return sorted(turns, key=lambda turn: turn.start)
 
 
-def _read(table: str, clip: Clip, span: TimeSpan) -> list[Record]:
-    rows: list[Record] = clip.rows(table, span).to_pylist()
-    return sorted(rows, key=lambda row: float(row["start" if "start" in row else "time"]))
+def _read_names(clip: Clip, span: TimeSpan) -> list[tuple[float, str]]:
+    rows = clip.rows("voice_names", span)
+    return list(zip(rows.column("turn").to_pylist(), rows.column("voice").to_pylist(), strict=True))
 
 
-def _parts(utterance: Utterance) -> list[TimeSpan]:
-    """Return the spans of an utterance between pauses of a second."""
-    return merge_spans(utterance.voiced, gap=_PAUSE)
+def _read_links(clip: Clip, span: TimeSpan) -> list[tuple[str, str]]:
+    rows = clip.rows("voice_links", span)
+    return list(zip(rows.column("earlier").to_pylist(), rows.column("later").to_pylist(), strict=True))
 
 
 def _cut(samples: NDArray[np.float32], start: float, end: float) -> NDArray[np.float32]:

@@ -75,7 +75,7 @@ def asked_attributes(text: str) -> frozenset[str]:
     """Return the attributes of people that a description or question surely asks of the one person that it is about.
 
     They are none if anything else is in it: another noun, a negation, ``or``. The noun itself ("woman" in "a woman at the
-    desk") is one whatever follows. Colours are left to the parser of descriptions.
+    desk") is one no matter what follows. Colours are left to the parser of descriptions.
     """
     folded = fold(text)
     return _in_chinese(folded) if CHINESE.search(folded) else _in_english(folded)

@@ -115,8 +115,9 @@ def heard_words(text: str) -> tuple[str, ...] | None:
 
 def _heard_in_chinese(runs: str) -> tuple[str, ...] | None:
     """Return the words that a sound has to have, of the Chinese characters of a query; None if it asks for nothing that is heard."""
-    rest = _CHINESE_HEARING.sub("", runs).replace("在", "")
-    meant = [(name, word) for name, word in _CHINESE_SOUNDS.items() if name in runs.replace("在", "")]
+    runs = runs.replace("在", "")  # 狗在叫
+    rest = _CHINESE_HEARING.sub("", runs)
+    meant = [(name, word) for name, word in _CHINESE_SOUNDS.items() if name in runs]
     for name, _ in meant:
         rest = rest.replace(name, "").replace(name.removesuffix("声"), "")
     rest = _CHINESE_FILLING.sub("", rest)

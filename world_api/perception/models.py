@@ -402,8 +402,8 @@ class ModelFolder:
         kind = OnnxImageTextEncoder if found.options.kind == "onnx" else OpenClipEncoder
         return kind(found)
 
-    def _picture_model(self, model: Model, kind: type[AnyOptions], *, checks: bool = True) -> PictureModel[AnyOptions]:
-        """Return a model with its options; ``checks``: compare the hashes of the files that no adapter compares."""
+    def _picture_model(self, model: Model, kind: type[AnyOptions]) -> PictureModel[AnyOptions]:
+        """Return a model with its options, after comparing the hashes of the files that no adapter compares."""
         from world_api.perception.image_text import ModelPart, PictureModel
 
         try:

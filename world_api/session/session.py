@@ -537,8 +537,9 @@ class Session:
     def memo_key(self) -> str:
         """Cache key of results that do not depend on what the session wrote."""
         encoder = None if self.backends.encoder is None else self.backends.encoder.producer
+        looker = None if self.backends.looker is None else self.backends.looker.producer
         embedder = self.backends.text_embedder.producer if self.backends.text_embedder.understands else None
-        parts = (self.perception, self.stood_in, encoder, embedder)
+        parts = (self.perception, self.stood_in, encoder, embedder, looker)
         beside = "".join(f"+{content_hash(part)}" for part in parts if part is not None)
         return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{beside}"
 

@@ -212,6 +212,11 @@ class FrameLooker:
         self._world_key = world_key
         self._cache = cache
 
+    @property
+    def producer(self) -> str:
+        """The detector and its settings."""
+        return self._detector.producer
+
     def categories(self) -> frozenset[str]:
         """Return the categories that the detector knows."""
         return self._detector.categories()

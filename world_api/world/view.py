@@ -66,10 +66,8 @@ Kept = TypeVar("Kept")
 
 #: How the ids of build-time identities begin.
 ENTITY = "ent_"
-#: The stage that judges voices.
-VOICES = "voices"
 #: A line has a voice if turns of it cover at least this share of the line, and all others together at most the second.
-_MOST, _OTHERS = 0.5, 0.25
+_COVERED, _COVERED_BY_OTHERS = 0.5, 0.25
 #: Two lines of one source that overlap by more than so many seconds may be said at once, so that no voice is theirs.
 _AT_ONCE = 0.3
 #: So many seconds after a moment all turns that begin before it are known: a block of speech, and the pause that ends it.
@@ -274,7 +272,7 @@ class View:
     @cached_property
     def judges_speakers(self) -> bool:
         """Whether it was judged who speaks, even if no voice is known."""
-        return any(stage.name == VOICES for stage in self.world.manifest.stages)
+        return any("voice_turns" in stage.tables for stage in self.world.manifest.stages)
 
     def _voice_of(self, line: dict[str, Any], span: TimeSpan) -> str:
         """Return the voice of a line that names no speaker; empty if it is not known."""
@@ -602,9 +600,9 @@ class Voices:
         voice = max((name for name in heard if name), key=lambda name: (heard[name], name), default="")
         if not self._is_known_at(span.end):
             return ""
-        if not voice or heard[voice] < _MOST * span.duration:
+        if not voice or heard[voice] < _COVERED * span.duration:
             return ""
-        return voice if sum(heard.values()) - heard[voice] <= _OTHERS * span.duration else ""
+        return voice if sum(heard.values()) - heard[voice] <= _COVERED_BY_OTHERS * span.duration else ""
 
 
 def said_at_once(rows: pa.Table) -> frozenset[tuple[float, float, str]]:
